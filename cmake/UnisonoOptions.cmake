@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+# What can be switched, and the flags every target shares.
+option(UNISONO_TESTS "Build the tests beside the code" ${PROJECT_IS_TOP_LEVEL})
+option(UNISONO_TOOLS "Build the unisono command" ON)
+option(UNISONO_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(UNISONO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(UNISONO_PYTHON "Build the Python module" OFF)
+option(UNISONO_INSTALL "Generate install rules" ON)
+option(UNISONO_WERROR "Warnings are errors" ON)
+set(UNISONO_SANITIZE "" CACHE STRING "address, undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(unisono_flags INTERFACE)
+target_compile_options(unisono_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       -Wno-sign-conversion $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(UNISONO_WERROR)
+  target_compile_options(unisono_flags INTERFACE -Werror)
+endif()
+if(UNISONO_SANITIZE)
+  # Sanitisers change code generation, so they apply to everything that is built here.
+  add_compile_options(-fsanitize=${UNISONO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${UNISONO_SANITIZE})
+  add_compile_definitions(UNISONO_SANITIZED=1)
+endif()

@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#define UNISONO_API [[gnu::visibility("default")]]

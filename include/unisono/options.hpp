@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be configured, as one value: read once, immutable while an engine lives,
+// agreed across ranks. docs/OPTIONS.md and `unisono run --help` come from the same table.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+struct UNISONO_API Options {
+  // How the job is ordered, planned and moved.
+  std::string order = "coordinator";
+  std::string pacing = "event";
+  std::string planner = "threshold";
+  std::string codec = "none";
+  std::string transport = "auto";
+  std::string algorithm = "auto";
+  std::int64_t fusion_bytes = 64 << 20;
+  bool deterministic = false;
+  bool fuse_groups = false;
+  std::string join_divisor = "size";
+
+  // When a fault is called a fault.
+  double heartbeat_s = 1.0;
+  double suspect_s = 3.0;
+  double dead_s = 4.0;
+  double join_timeout_s = 60.0;
+  double stall_warning_s = 10.0;
+  double stall_limit_s = 300.0;
+
+  // How this process behaves; may differ between ranks.
+  double spin_us = -1;  // < 0: chosen from the cores this process may use
+  std::string log = "warn";
+
+  // Reads UNISONO_CONFIG (a file of "key = value" lines), then UNISONO_* and HOROVOD_* variables.
+  static Result<Options> from_environment();
+  // The same from any lookup, for tests and launchers.
+  static Result<Options> from_lookup(
+      const std::function<std::optional<std::string>(const std::string&)>& lookup);
+  // Sets one option by its table name; the error names the option, the value and what is allowed.
+  Status set(std::string_view key, std::string_view value);
+  std::string get(std::string_view key) const;
+
+  // "key=value" lines of the options that all ranks must share, in table order, and their hash.
+  std::string agreed_text() const;
+  std::uint64_t agreed_hash() const;
+};
+
+// One row per option: the single source of the environment, the documentation and --help.
+struct OptionRow {
+  std::string_view key;          // "fusion_bytes"
+  std::string_view variable;     // "UNISONO_FUSION_BYTES"
+  std::string_view alias;        // "HOROVOD_FUSION_THRESHOLD" or ""
+  std::string_view kind;         // "bytes", "seconds", "flag", "one of a|b|c", ...
+  bool agreed;                   // must be the same on every rank
+  std::string_view help;
+};
+UNISONO_API std::span<const OptionRow> option_table();
+UNISONO_API std::string option_table_markdown();
+
+}  // namespace unisono

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// unisono for C++: an Engine joins a job; named collectives go in, Tickets come out.
+//
+//   auto engine = unisono::Engine::join().value();
+//   std::vector<float> gradient = ...;
+//   auto ticket = engine.allreduce<float>("layer1.weight", gradient);
+//   ... compute the next gradient ...
+//   if (auto status = ticket.wait(); !status) { /* status.message() says who, what, why */ }
+//
+// Thread safety: every method of Engine and Ticket may be called from any thread.
+// Lifetime: buffers given to a collective stay valid and untouched until its Ticket is done.
+// A result is either complete or the output was never written.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unisono/options.hpp"
+#include "unisono/status.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+struct TicketState;
+class EngineCore;
+class WorldCore;
+
+// What a finished operation gave beyond what was written to the caller's output.
+struct Output {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::span<const std::byte> bytes;        // engine-owned result when no output was given
+  std::vector<std::int64_t> splits;        // alltoall: rows received from each member
+  std::int64_t value = -1;                 // join: the last rank; add_process_set: the id
+};
+
+// A claim on one result. Copies share the claim. Dropping it abandons the result, not the work.
+class UNISONO_API Ticket {
+ public:
+  Ticket() = default;
+  explicit Ticket(std::shared_ptr<TicketState> state) : state_(std::move(state)) {}
+
+  bool valid() const { return state_ != nullptr; }
+  bool done() const;
+  // Blocks until done. The waiting thread may drive the engine itself instead of sleeping.
+  Status wait() const;
+  // Gives timed_out when the deadline passes first; the operation stays in flight.
+  Status wait_for(std::chrono::nanoseconds limit) const;
+  const std::string& name() const;
+  // Valid once wait() returned ok, as long as a Ticket of this claim lives.
+  Output output() const;
+
+ private:
+  std::shared_ptr<TicketState> state_;
+};
+
+using ProcessSetId = std::uint32_t;
+inline constexpr ProcessSetId kWorld = 0;
+
+// What every collective accepts; unset fields have the meaning most people want.
+struct Settings {
+  ReduceOp op = ReduceOp::average;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  Rank root = 0;                            // broadcast: a global rank
+  ProcessSetId process_set = kWorld;
+  int priority = 0;                         // larger goes first among those ready together
+  std::string codec;                        // "" = the job's
+  std::vector<std::int64_t> splits;         // alltoall: rows for each member; empty = equal parts
+  // Called on the engine's thread when the operation ends; an exception it throws is reported
+  // by wait().
+  std::function<void(const Status&)> on_done;
+};
+
+// One operation in its general form; the typed calls below build it.
+struct Operation {
+  Collective kind = Collective::allreduce;
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  const void* input = nullptr;
+  void* output = nullptr;                   // may equal input; null = engine-owned result
+  std::vector<Rank> members;                // add_process_set only
+  std::shared_ptr<void> keep_alive;         // held until the operation ends
+};
+
+// Seats for ranks that are threads of one process. Must outlive no one: engines share it.
+class UNISONO_API ThreadWorld {
+ public:
+  explicit ThreadWorld(int size);
+  int size() const;
+  std::shared_ptr<WorldCore> core() const { return core_; }
+
+ private:
+  std::shared_ptr<WorldCore> core_;
+};
+
+struct Identity {
+  Rank rank = 0;
+  int size = 1;
+  Rank local_rank = 0;
+  int local_size = 1;
+  Rank cross_rank = 0;
+  int cross_size = 1;
+  std::string host;
+  std::string source;                       // which launcher's environment was used
+};
+
+struct Stats {
+  std::uint64_t control_messages = 0;
+  std::uint64_t control_bytes = 0;
+  std::uint64_t data_bytes = 0;
+  std::uint64_t cycles = 0;                 // negotiation rounds
+  std::uint64_t buckets = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t operations_failed = 0;
+  std::uint64_t cache_hits = 0;
+  std::uint64_t cache_misses = 0;
+  std::uint64_t strangers = 0;              // connections that failed authentication
+  std::uint64_t wakeups = 0;
+  std::uint64_t order_digest = 0;           // hash of the agreed order so far, equal on all ranks
+  std::uint64_t in_flight = 0;
+  double engine_cpu_s = 0;
+  double exposed_s = 0;                     // time callers spent inside wait()
+};
+
+class UNISONO_API Engine {
+ public:
+  // Joins the job described by the environment (unisono run, torchrun, mpirun, srun), or a job of
+  // one when there is none.
+  static Result<Engine> join();
+  static Result<Engine> join(Options options);
+  // Joins as one thread of this process.
+  static Result<Engine> join(Options options, const ThreadWorld& world, Rank rank);
+
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();                                // shuts down in good order
+
+  const Identity& identity() const;
+  Rank rank() const { return identity().rank; }
+  int size() const { return identity().size; }
+  const Options& options() const;
+
+  // Everything is submitted through these two; a bad argument gives a Ticket that is already done.
+  Ticket submit(Operation operation, Settings settings = {});
+  // All-or-nothing: the operations become ready, run and are checked across ranks as one unit.
+  std::vector<Ticket> submit_group(std::string_view group, std::vector<Operation> operations,
+                                   Settings settings = {});
+
+  template <typename T>
+  Ticket allreduce(std::string_view name, std::span<T> in_place, Settings settings = {}) {
+    return submit(operation<T>(Collective::allreduce, name, in_place, in_place.data()),
+                  std::move(settings));
+  }
+  template <typename T>
+  Ticket broadcast(std::string_view name, std::span<T> in_place, Rank root,
+                   Settings settings = {}) {
+    settings.root = root;
+    return submit(operation<T>(Collective::broadcast, name, in_place, in_place.data()),
+                  std::move(settings));
+  }
+  // Results of these three are engine-owned: ticket.output().
+  template <typename T>
+  Ticket allgather(std::string_view name, std::span<const T> input, Settings settings = {}) {
+    return submit(operation<T>(Collective::allgather, name, input, nullptr), std::move(settings));
+  }
+  template <typename T>
+  Ticket reducescatter(std::string_view name, std::span<const T> input, Settings settings = {}) {
+    return submit(operation<T>(Collective::reducescatter, name, input, nullptr),
+                  std::move(settings));
+  }
+  template <typename T>
+  Ticket alltoall(std::string_view name, std::span<const T> input, Settings settings = {}) {
+    return submit(operation<T>(Collective::alltoall, name, input, nullptr), std::move(settings));
+  }
+  Ticket barrier(ProcessSetId set = kWorld);
+  // This rank has no more data: it contributes the neutral element until every rank has joined.
+  Ticket join_ranks(ProcessSetId set = kWorld);
+
+  // Collective over the world: every rank calls it with the same ranks.
+  Result<ProcessSetId> add_process_set(std::vector<Rank> ranks);
+  Status remove_process_set(ProcessSetId set);
+  std::vector<Rank> process_set(ProcessSetId set) const;
+
+  Stats stats() const;
+  // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
+  void shutdown();
+  std::shared_ptr<EngineCore> core() const { return core_; }
+
+ private:
+  explicit Engine(std::shared_ptr<EngineCore> core);
+  template <typename T, typename U>
+  static Operation operation(Collective kind, std::string_view name, std::span<U> data,
+                             void* output) {
+    return {.kind = kind, .name = std::string(name), .dtype = dtype_of<T>,
+            .shape = {static_cast<std::int64_t>(data.size())}, .input = data.data(),
+            .output = output, .members = {}, .keep_alive = {}};
+  }
+
+  std::shared_ptr<EngineCore> core_;
+};
+
+UNISONO_API std::string_view version();
+
+}  // namespace unisono

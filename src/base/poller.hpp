@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The descriptors an engine sleeps on (epoll). Thread: the one that drives the engine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/fd.hpp"
+
+namespace unisono {
+
+class Poller {
+ public:
+  struct Ready {
+    std::uint64_t key;
+    bool readable, writable, hung_up;
+  };
+
+  Poller();
+  // Level-triggered. The key comes back with each event; keys need not be unique.
+  void watch(int fd, std::uint64_t key, bool read, bool write);
+  void change(int fd, std::uint64_t key, bool read, bool write);
+  void forget(int fd);
+  // Sleeps until something is ready or the limit passes (negative: no limit).
+  std::span<const Ready> wait(Nanos limit);
+
+ private:
+  Fd epoll_;
+  std::vector<Ready> ready_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic on spans of elements: the only place that knows how each dtype adds up.
+// Vectorised with run-time dispatch; kernels_reference.hpp is the scalar oracle.
+// Any alignment, any count including 0. Thread: any; no state.
+// ReduceOp::average reduces like sum; finishing it is finish_average's job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "unisono/types.hpp"
+
+namespace unisono::kernels {
+
+// accumulator[i] = accumulator[i] op other[i]; the accumulator is the left operand.
+// 16- and 8-bit floats compute in float32 and round once (to nearest even).
+void reduce(DType dtype, ReduceOp op, void* accumulator, const void* other, std::size_t count);
+
+// out[i] = inputs[0][i] op inputs[1][i] op ... in that order, in one pass, accumulating 16- and
+// 8-bit floats in float32 with a single final rounding. out may be one of the inputs.
+void reduce_many(DType dtype, ReduceOp op, void* out, std::span<const void* const> inputs,
+                 std::size_t count);
+
+// out[i] = in[i] * factor; out may equal in. Integers are scaled in double and truncated toward
+// zero, 16- and 8-bit floats in float32. factor 1 is a plain copy.
+void scale(DType dtype, void* out, const void* in, double factor, std::size_t count);
+
+// data[i] /= divisor: floats multiply by 1/divisor as scale() does, integers truncate toward zero
+// exactly. Booleans are left alone.
+void finish_average(DType dtype, void* data, std::int64_t divisor, std::size_t count);
+
+// The element that changes nothing: 0 for sum, 1 for product, the largest for min, ...
+void fill_neutral(DType dtype, ReduceOp op, void* out, std::size_t count);
+
+// Converts between any two dtypes (floats round to nearest even; float to integer truncates and
+// saturates).
+void cast(DType to, void* out, DType from, const void* in, std::size_t count);
+
+}  // namespace unisono::kernels

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What travels together. A Bucket holds tensors that move in one collective; a Plan is the
+// buckets of one negotiation round in the order they run. Values, identical on every member.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/response.hpp"
+
+namespace unisono {
+
+struct Bucket {
+  std::uint64_t id = 0;                 // counts buckets of the set: names its messages
+  SetId set = 0;
+  Collective kind = Collective::allreduce;
+  DType dtype = DType::f32;
+  ReduceOp op = ReduceOp::sum;
+  std::vector<Response> responses;      // in agreed order; more than one only for allreduce
+  std::size_t bytes = 0;                // payload of all tensors
+};
+
+struct Plan {
+  std::vector<Bucket> buckets;
+};
+
+}  // namespace unisono

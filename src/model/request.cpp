@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "model/request.hpp"
+
+namespace unisono {
+
+void encode(const Request& r, ByteWriter& out) {
+  out.put_text(r.name);
+  out.put(r.kind);
+  out.put(r.dtype);
+  out.put(r.op);
+  out.put(r.device);
+  out.put_list(r.shape);
+  out.put(r.prescale);
+  out.put(r.postscale);
+  out.put(static_cast<std::int32_t>(r.root));
+  out.put(r.set);
+  out.put(r.priority);
+  out.put_text(r.codec);
+  out.put_text(r.group);
+  out.put(r.group_size);
+  out.put_list(r.splits);
+  out.put_list(r.members);
+}
+
+Request decode_request(ByteReader& in) {
+  Request r;
+  r.name = in.get_text();
+  r.kind = in.get<Collective>();
+  r.dtype = in.get<DType>();
+  r.op = in.get<ReduceOp>();
+  r.device = in.get<std::uint8_t>();
+  r.shape = in.get_list<std::int64_t>();
+  r.prescale = in.get<double>();
+  r.postscale = in.get<double>();
+  r.root = in.get<std::int32_t>();
+  r.set = in.get<SetId>();
+  r.priority = in.get<std::int32_t>();
+  r.codec = in.get_text();
+  r.group = in.get_text();
+  r.group_size = in.get<std::uint32_t>();
+  r.splits = in.get_list<std::int64_t>();
+  r.members = in.get_list<Rank>();
+  const bool known = r.kind <= Collective::remove_process_set &&
+                     static_cast<int>(r.dtype) < kDTypeCount &&
+                     static_cast<int>(r.op) < kReduceOpCount;
+  if (!known || !element_count(r.shape)) in.fail();
+  return r;
+}
+
+}  // namespace unisono

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One agreed decision: run this (a tensor, or a whole group), or fail it, on every member.
+// The sequence of Responses of a set is identical on all its members.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "model/request.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+struct Response {
+  std::uint64_t sequence = 0;           // position in the set's order, from 0
+  SetId set = 0;
+  Status error;                         // not ok: every tensor listed fails with it
+  // Canonical metadata (the first member that submitted); more than one entry is a group.
+  // A member that joined has no request of its own and takes part from this alone.
+  std::vector<Request> tensors;
+  // Parallel to tensors. allgather: first dimension per member. alltoall: splits of every member,
+  // row-major (sender, receiver). Otherwise empty.
+  std::vector<std::vector<std::int64_t>> extents;
+  std::vector<std::uint32_t> absent;    // member indices that joined: they give the neutral element
+  std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
+};
+
+void encode(const Response& response, ByteWriter& out);
+Response decode_response(ByteReader& in);
+
+}  // namespace unisono

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// A collective is a small machine: step() posts and checks transfers and never waits.
+// Thread: the one that drives the engine. The transport and the spans outlive the machine, which
+// is destroyed only when finished, or after the transport that holds its transfers.
+// Results are bit-identical on all members: every element is reduced in one place, or in an order
+// fixed by member index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/members.hpp"
+#include "model/request.hpp"
+#include "transport/transport.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+enum class Step : std::uint8_t { waiting, advanced, finished };
+
+class CollectiveMachine {
+ public:
+  virtual ~CollectiveMachine() = default;
+  virtual Step step() = 0;
+  virtual std::string describe() const = 0;  // algorithm, phase, who is waited for
+};
+
+// Everything an algorithm needs to know about where it runs.
+struct MoveContext {
+  Transport* transport = nullptr;
+  const Members* members = nullptr;          // outlives the machine
+  SetId set = 0;
+  std::uint64_t bucket = 0;                  // with the set, makes tags unique
+
+  int n() const { return members->count(); }
+  int me() const { return members->me; }
+};
+
+// counts and displacements are in bytes, one per member, for the ragged collectives.
+using Extents = std::vector<std::size_t>;
+
+// In place over `data`. algorithm: "auto", "ring", "recursive_doubling", "direct".
+std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, MoveContext context,
+                                                  DType dtype, ReduceOp op,
+                                                  std::span<std::byte> data);
+// mine (counts[me] bytes) lands in out at the sum of the counts before it, on every member.
+std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
+                                                  std::span<const std::byte> mine, Extents counts,
+                                                  std::span<std::byte> out);
+// root is a member index.
+std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
+                                                  std::span<std::byte> data);
+// data holds all parts (counts in bytes, multiples of the element size); out receives part me,
+// reduced in member order.
+std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
+                                                      ReduceOp op,
+                                                      std::span<const std::byte> data,
+                                                      Extents counts, std::span<std::byte> out);
+// in is send_counts back to back, out receive_counts back to back.
+std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
+                                                 std::span<const std::byte> in,
+                                                 Extents send_counts, std::span<std::byte> out,
+                                                 Extents receive_counts);
+std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
+
+struct AlgorithmRow {
+  Collective kind;
+  std::string_view name;
+  std::string_view about;                    // steps, bytes, when it wins
+};
+std::span<const AlgorithmRow> algorithm_table();
+bool algorithm_known(Collective kind, std::string_view name);
+
+}  // namespace unisono

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// How the members of one process set agree what is ready and in which order.
+//
+// Sans-IO: inputs are local requests, messages from other members and the time; outputs are
+// messages to send and Responses to run. No threads, sockets, clocks or globals, so the same
+// object runs live, in a unit test and under virtual time.
+// Thread: whoever owns it; one call at a time. Same inputs on all members give the same Responses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "model/members.hpp"
+#include "model/request.hpp"
+#include "model/response.hpp"
+
+namespace unisono {
+
+struct OrderMessage {
+  Rank to;                              // global rank, never this one
+  std::vector<std::byte> bytes;
+};
+
+// Who holds up a tensor, for people: found by the member that can see it.
+struct Stall {
+  std::string name;
+  Nanos waited{0};
+  std::vector<Rank> submitted;
+  std::vector<Rank> missing;
+  std::string sentence;                 // ready to log
+};
+
+struct OrderOutput {
+  std::vector<OrderMessage> messages;
+  std::vector<Response> responses;      // one negotiation round's worth, in agreed order
+  std::vector<Stall> stalls;            // newly due reports
+};
+
+struct OrderSettings {
+  SetId set = 0;
+  Nanos stall_warning{0};               // 0 = never; doubles after each report
+  Nanos stall_limit{0};                 // 0 = never; after it the tensor fails on every member
+};
+
+class Order {
+ public:
+  virtual ~Order() = default;
+  virtual std::string_view name() const = 0;
+  // A request of this rank. The name is not in flight already (submit/ has checked).
+  virtual void submit(Request request, Time now) = 0;
+  // A message another member's Order produced. Malformed input gives a Status, never a crash.
+  virtual Status receive(Rank from, std::span<const std::byte> message, Time now) = 0;
+  // Runs what pacing allows now: appends messages and at most one round of responses to `out`.
+  virtual void negotiate(Time now, OrderOutput& out) = 0;
+  // A member left in good order: names that need it fail with peer_left, now and later.
+  virtual void member_left(Rank rank, Time now) = 0;
+  // When negotiate() next has something to do although nothing arrives; kNever when nothing.
+  virtual Time deadline() const = 0;
+  // Requests submitted here and not yet answered.
+  virtual std::size_t waiting() const = 0;
+};
+
+std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings);
+// By option name; null when unknown. engine/ calls nothing else.
+std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderSettings settings);
+
+}  // namespace unisono

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Groups ready tensors into buckets. Pure: same responses, same plan, on every rank.
+// Only allreduces fuse, and only those alike in dtype, op, scales, codec and absent members;
+// everything else, failed responses included, keeps a bucket of its own. A group stays whole and
+// alone unless fuse_groups is set.
+// Thread: any; holds no state. Bucket ids continue from first_id.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/plan.hpp"
+
+namespace unisono {
+
+struct PlannerSettings {
+  std::int64_t fusion_bytes = 64 << 20;
+  bool fuse_groups = false;
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  virtual std::string_view name() const = 0;
+  virtual Plan plan(std::vector<Response> responses, std::uint64_t first_id) const = 0;
+};
+
+// "threshold", "wfbp", "single", "groups"; null when unknown.
+std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);
+
+}  // namespace unisono

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Moves bytes between the ranks of a job, point to point. One interface, one contract suite
+// (transport_contract_test.cpp); a new way to move bytes joins it with one line.
+//
+// Thread: the one that drives the engine calls everything. Nothing blocks.
+// Two lanes per peer: short control messages, and data matched by (peer, tag). Neither waits for
+// the other. Order is kept within a lane.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "unisono/status.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+using Tag = std::uint64_t;
+
+// One send or receive, owned by the caller; its address and its bytes stay valid until it is done
+// or failed, or the transport is destroyed.
+struct Transfer {
+  enum class State : std::uint8_t { idle, active, done, failed };
+  State state = State::idle;
+  bool done() const { return state == State::done; }
+};
+
+// Told of what arrives, from inside progress().
+class TransportListener {
+ public:
+  virtual ~TransportListener() = default;
+  virtual void on_message(Rank from, std::span<const std::byte> message) = 0;
+  // The peer died, fell silent or sent garbage; its transfers have failed. At most once per peer.
+  virtual void on_lost(Rank peer, const Status& why) = 0;
+  // The peer closed in good order; it sends nothing more, what it sent before still arrives.
+  virtual void on_left(Rank peer) = 0;
+};
+
+struct TransportStats {
+  std::uint64_t control_messages = 0, control_bytes = 0, data_bytes = 0;  // sent by this rank
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string_view name() const = 0;
+  virtual Rank rank() const = 0;
+  virtual int size() const = 0;
+
+  // A control message of at most 16 MiB, copied before return, delivered whole.
+  virtual void post(Rank peer, std::span<const std::byte> message) = 0;
+  // Data. A receive's length must equal the matching send's, else the link fails as corrupted.
+  // Two transfers with the same peer, direction and tag must not be active together.
+  virtual void send(Rank peer, Tag tag, std::span<const std::byte> bytes, Transfer& done) = 0;
+  virtual void receive(Rank peer, Tag tag, std::span<std::byte> bytes, Transfer& done) = 0;
+
+  // Moves what can move now; true when anything did.
+  virtual bool progress(TransportListener& listener) = 0;
+  // Whether progress() would find something without waiting: the last look before sleeping.
+  virtual bool ready() const = 0;
+  // Once per heartbeat: shows this rank is alive, declares peers silent for too long lost.
+  virtual void beat(Time now, TransportListener& listener) = 0;
+  // Says goodbye to every peer and keeps sending what is queued as long as progress() is called.
+  virtual void leave() = 0;
+  // After leave(): nothing is queued any more and every peer has answered or is gone.
+  virtual bool left() const = 0;
+  virtual TransportStats stats() const = 0;
+};
+
+}  // namespace unisono

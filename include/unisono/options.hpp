@@ -48,6 +48,9 @@ struct UNISONO_API Options {
   // Sets one option by its table name; the error names the option, the value and what is allowed.
   Status set(std::string_view key, std::string_view value);
   std::string get(std::string_view key) const;
+  // Whether the values fit each other (dead_s > suspect_s > heartbeat_s, ...) and each is allowed,
+  // also when the fields were set directly.
+  Status validate() const;
 
   // "key=value" lines of the options that all ranks must share, in table order, and their hash.
   std::string agreed_text() const;

@@ -86,7 +86,8 @@ struct Operation {
   DType dtype = DType::f32;
   Shape shape;
   const void* input = nullptr;
-  void* output = nullptr;                   // may equal input; null = engine-owned result
+  // allreduce, broadcast: may equal input, null = engine-owned; the others: engine-owned always.
+  void* output = nullptr;
   std::vector<Rank> members;                // add_process_set only
   std::shared_ptr<void> keep_alive;         // held until the operation ends
 };

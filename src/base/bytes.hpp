@@ -24,14 +24,18 @@ class ByteWriter {
   template <typename T>
     requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void put(T value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    put_raw(std::as_bytes(std::span(&value, 1)));
   }
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
     put_raw(std::as_bytes(std::span(text)));
   }
-  void put_raw(std::span<const std::byte> raw) { bytes_.insert(bytes_.end(), raw.begin(), raw.end()); }
+  void put_raw(std::span<const std::byte> raw) {
+    // Not insert(): with constant sizes GCC 12 warns of an overflow that is not there.
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + raw.size());
+    if (!raw.empty()) std::memcpy(bytes_.data() + at, raw.data(), raw.size());
+  }
   template <typename T>
   void put_list(const std::vector<T>& items) {
     put(static_cast<std::uint32_t>(items.size()));

@@ -7,11 +7,15 @@
 // The full fences on both sides make one of the two see the other, so no wake-up is lost.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <new>
 
 #include "base/fd.hpp"
 
@@ -35,14 +39,47 @@ struct Ringer {
   }
 };
 
+// What a bell is made of: an eventfd, and the flag in a page of shared memory that can be handed to
+// other processes. Shared, so that a ringer in this process may outlive the Doorbell.
+class BellPage {
+ public:
+  static constexpr std::size_t kBytes = 4096;
+
+  BellPage()
+      : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        memory_(::memfd_create("unisono-bell", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    if (memory_.valid() && ::ftruncate(memory_.get(), kBytes) == 0 &&
+        ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+      void* at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+      if (at != MAP_FAILED) mapped_ = at;
+    }
+    if (mapped_ != nullptr) flag_ = new (mapped_) BellFlag(0);
+    else memory_.reset();
+  }
+  BellPage(const BellPage&) = delete;
+  BellPage& operator=(const BellPage&) = delete;
+  ~BellPage() {
+    if (mapped_ != nullptr) ::munmap(mapped_, kBytes);
+  }
+
+  int event_fd() const { return event_.get(); }
+  int memory_fd() const { return memory_.get(); }  // -1: only this process can ring
+  BellFlag* flag() const { return flag_; }
+
+ private:
+  Fd event_, memory_;
+  void* mapped_ = nullptr;
+  BellFlag own_flag_{0};
+  BellFlag* flag_ = &own_flag_;
+};
+
 class Doorbell {
  public:
-  Doorbell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-
-  int fd() const { return fd_.get(); }
-  // Moves the flag, e.g. into memory that peers map. Only before anyone rings.
+  int fd() const { return page_->event_fd(); }
+  std::shared_ptr<const BellPage> page() const { return page_; }
+  // Moves the flag elsewhere. Only before anyone rings, and before the page is handed out.
   void place_flag(BellFlag* flag) { flag_ = flag; }
-  Ringer ringer() const { return {fd_.get(), flag_}; }
+  Ringer ringer() const { return {page_->event_fd(), flag_}; }
 
   void arm() {
     flag_->store(1, std::memory_order_relaxed);
@@ -52,13 +89,12 @@ class Doorbell {
   // Consumes rings, so that the descriptor is quiet until the next one.
   void drain() {
     std::uint64_t count;
-    [[maybe_unused]] auto n = ::read(fd_.get(), &count, sizeof count);
+    [[maybe_unused]] auto n = ::read(fd(), &count, sizeof count);
   }
 
  private:
-  Fd fd_;
-  BellFlag own_flag_{0};
-  BellFlag* flag_ = &own_flag_;
+  std::shared_ptr<BellPage> page_ = std::make_shared<BellPage>();
+  BellFlag* flag_ = page_->flag();
 };
 
 }  // namespace unisono

@@ -33,7 +33,7 @@ void Poller::change(int fd, std::uint64_t key, bool read, bool write) {
 
 void Poller::forget(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-std::span<const Poller::Ready> Poller::wait(Nanos limit) {
+std::vector<Poller::Ready> Poller::wait(Nanos limit) {
   constexpr int kMost = 64;
   epoll_event events[kMost];
   const timespec spec{static_cast<time_t>(limit.count() / 1'000'000'000),
@@ -41,13 +41,13 @@ std::span<const Poller::Ready> Poller::wait(Nanos limit) {
   const int n =
       ::epoll_pwait2(epoll_.get(), events, kMost, limit.count() < 0 ? nullptr : &spec, nullptr);
   UNISONO_CHECK(n >= 0 || errno == EINTR);
-  ready_.clear();
+  std::vector<Ready> ready;
   for (int i = 0; i < n; ++i) {
-    ready_.push_back({events[i].data.u64, (events[i].events & EPOLLIN) != 0,
-                      (events[i].events & EPOLLOUT) != 0,
-                      (events[i].events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0});
+    ready.push_back({events[i].data.u64, (events[i].events & EPOLLIN) != 0,
+                     (events[i].events & EPOLLOUT) != 0,
+                     (events[i].events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0});
   }
-  return ready_;
+  return ready;
 }
 
 }  // namespace unisono

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The descriptors an engine sleeps on (epoll). Thread: the one that drives the engine.
+// The descriptors an engine sleeps on (epoll). Thread: any; the kernel keeps the set.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -25,11 +24,10 @@ class Poller {
   void change(int fd, std::uint64_t key, bool read, bool write);
   void forget(int fd);
   // Sleeps until something is ready or the limit passes (negative: no limit).
-  std::span<const Ready> wait(Nanos limit);
+  std::vector<Ready> wait(Nanos limit);
 
  private:
   Fd epoll_;
-  std::vector<Ready> ready_;
 };
 
 }  // namespace unisono

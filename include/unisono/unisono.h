@@ -1,0 +1,152 @@
+/* SPDX-FileCopyrightText: 2026 the unisono authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * unisono for C: the stable interface. Opaque handles, integer status codes (0 is success), and
+ * unisono_last_error() for the words. Every function may be called from any thread.
+ *
+ *   unisono_engine* engine;
+ *   if (unisono_join(NULL, &engine)) { puts(unisono_last_error()); return 1; }
+ *   unisono_call call = unisono_call_init();
+ *   unisono_ticket* ticket;
+ *   int64_t shape[] = {1024};
+ *   unisono_allreduce(engine, "layer1.weight", UNISONO_F32, 1, shape, data, data, &call, &ticket);
+ *   if (unisono_wait(ticket, -1)) puts(unisono_last_error());
+ *   unisono_ticket_free(ticket);
+ *   unisono_leave(engine);
+ *
+ * A null engine means the default engine of the process: unisono_init() and unisono_shutdown().
+ */
+#ifndef UNISONO_H
+#define UNISONO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UNISONO_C_API __attribute__((visibility("default")))
+
+typedef struct unisono_engine unisono_engine;
+typedef struct unisono_ticket unisono_ticket;
+typedef struct unisono_world unisono_world;
+
+/* Status codes; the same numbers as unisono::Code. */
+enum {
+  UNISONO_OK = 0,
+  UNISONO_INVALID_ARGUMENT = 1,
+  UNISONO_DUPLICATE_NAME = 2,
+  UNISONO_MISMATCH = 3,
+  UNISONO_PEER_LOST = 4,
+  UNISONO_PEER_LEFT = 5,
+  UNISONO_TIMED_OUT = 6,
+  UNISONO_STALLED = 7,
+  UNISONO_NOT_INITIALIZED = 8,
+  UNISONO_SHUT_DOWN = 9,
+  UNISONO_FORKED = 10,
+  UNISONO_REFUSED = 11,
+  UNISONO_UNAVAILABLE = 12,
+  UNISONO_CORRUPTED = 13,
+  UNISONO_OUT_OF_MEMORY = 14,
+  UNISONO_INTERNAL = 15
+};
+
+typedef enum {
+  UNISONO_F32 = 0, UNISONO_F64 = 1, UNISONO_F16 = 2, UNISONO_BF16 = 3, UNISONO_F8E4M3 = 4,
+  UNISONO_F8E5M2 = 5, UNISONO_I8 = 6, UNISONO_I16 = 7, UNISONO_I32 = 8, UNISONO_I64 = 9,
+  UNISONO_U8 = 10, UNISONO_U16 = 11, UNISONO_U32 = 12, UNISONO_U64 = 13, UNISONO_BOOL = 14
+} unisono_dtype;
+
+typedef enum {
+  UNISONO_SUM = 0, UNISONO_AVERAGE = 1, UNISONO_MIN = 2, UNISONO_MAX = 3, UNISONO_PRODUCT = 4,
+  UNISONO_AND = 5, UNISONO_OR = 6
+} unisono_op;
+
+/* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. */
+typedef struct {
+  size_t size;
+  unisono_op op;
+  double prescale;
+  double postscale;
+  uint32_t process_set;
+  int32_t priority;
+} unisono_call;
+UNISONO_C_API unisono_call unisono_call_init(void);
+
+UNISONO_C_API const char* unisono_version(void);
+/* The last error of this thread, with who, what, why and the mend; "" when none. */
+UNISONO_C_API const char* unisono_last_error(void);
+/* The rank blamed for the last error of this thread, or -1. */
+UNISONO_C_API int unisono_last_culprit(void);
+
+/* options: "key=value" lines over the environment's, or NULL. */
+UNISONO_C_API int unisono_join(const char* options, unisono_engine** engine);
+UNISONO_C_API void unisono_leave(unisono_engine* engine);
+UNISONO_C_API int unisono_init(void);
+UNISONO_C_API int unisono_shutdown(void);
+UNISONO_C_API int unisono_is_initialized(void);
+
+/* Ranks as threads of this process. */
+UNISONO_C_API unisono_world* unisono_world_create(int size);
+UNISONO_C_API void unisono_world_free(unisono_world* world);
+UNISONO_C_API int unisono_join_world(unisono_world* world, int rank, const char* options,
+                                     unisono_engine** engine);
+
+/* -1 and unisono_last_error() when there is no engine. */
+UNISONO_C_API int unisono_rank(unisono_engine* engine);
+UNISONO_C_API int unisono_size(unisono_engine* engine);
+UNISONO_C_API int unisono_local_rank(unisono_engine* engine);
+UNISONO_C_API int unisono_local_size(unisono_engine* engine);
+
+/* output may equal input; it is written whole or not at all. The buffers stay valid until the
+ * ticket is done. A call that fails at once still gives its error as the return value. */
+UNISONO_C_API int unisono_allreduce(unisono_engine* engine, const char* name, unisono_dtype dtype,
+                                    int dims, const int64_t* shape, const void* input,
+                                    void* output, const unisono_call* call,
+                                    unisono_ticket** ticket);
+/* All or nothing: count tensors of any shapes, ready and run as one unit. tickets has count slots. */
+UNISONO_C_API int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int count,
+                                            const char* const* names, unisono_dtype dtype,
+                                            const int* dims, const int64_t* const* shapes,
+                                            const void* const* inputs, void* const* outputs,
+                                            const unisono_call* call, unisono_ticket** tickets);
+UNISONO_C_API int unisono_broadcast(unisono_engine* engine, const char* name, unisono_dtype dtype,
+                                    int dims, const int64_t* shape, const void* input,
+                                    void* output, int root, const unisono_call* call,
+                                    unisono_ticket** ticket);
+/* The results of these are read with unisono_output_*. */
+UNISONO_C_API int unisono_allgather(unisono_engine* engine, const char* name, unisono_dtype dtype,
+                                    int dims, const int64_t* shape, const void* input,
+                                    const unisono_call* call, unisono_ticket** ticket);
+UNISONO_C_API int unisono_reducescatter(unisono_engine* engine, const char* name,
+                                        unisono_dtype dtype, int dims, const int64_t* shape,
+                                        const void* input, const unisono_call* call,
+                                        unisono_ticket** ticket);
+/* splits: rows for each member, or NULL for equal parts. */
+UNISONO_C_API int unisono_alltoall(unisono_engine* engine, const char* name, unisono_dtype dtype,
+                                   int dims, const int64_t* shape, const void* input,
+                                   const int64_t* splits, int split_count,
+                                   const unisono_call* call, unisono_ticket** ticket);
+UNISONO_C_API int unisono_barrier(unisono_engine* engine, uint32_t process_set);
+/* Waits until every rank has joined; last_rank receives the last one. */
+UNISONO_C_API int unisono_join_ranks(unisono_engine* engine, int* last_rank);
+
+UNISONO_C_API int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count,
+                                          uint32_t* id);
+UNISONO_C_API int unisono_remove_process_set(unisono_engine* engine, uint32_t id);
+
+/* timeout_s < 0 waits without limit. The ticket stays valid until freed. */
+UNISONO_C_API int unisono_wait(unisono_ticket* ticket, double timeout_s);
+UNISONO_C_API int unisono_done(unisono_ticket* ticket);
+UNISONO_C_API const void* unisono_output_data(unisono_ticket* ticket, size_t* bytes);
+UNISONO_C_API int unisono_output_dims(unisono_ticket* ticket);
+UNISONO_C_API const int64_t* unisono_output_shape(unisono_ticket* ticket);
+UNISONO_C_API const int64_t* unisono_output_splits(unisono_ticket* ticket, int* count);
+UNISONO_C_API void unisono_ticket_free(unisono_ticket* ticket);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

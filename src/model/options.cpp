@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The one table of options. Names, variables, documentation and agreement are all read from it.
+#include "unisono/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "model/option_sources.hpp"
+#include "model/option_values.hpp"
+
+namespace unisono {
+namespace {
+
+using Member = std::variant<std::string Options::*, std::int64_t Options::*, bool Options::*,
+                            double Options::*>;
+struct Entry {
+  OptionRow row;
+  Member member;
+};
+
+constexpr std::string_view kMicrosecondsOrAuto = "microseconds or auto";
+// Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
+constexpr double kSecondsMost = 1e9;
+
+constexpr Entry kEntries[] = {
+    {{"order", "UNISONO_ORDER", "", "one of coordinator", true,
+      "How the ranks agree what is ready and in which order."},
+     &Options::order},
+    {{"pacing", "UNISONO_PACING", "", "one of event", true,
+      "When a negotiation round starts; event: as soon as there is something to negotiate."},
+     &Options::pacing},
+    {{"planner", "UNISONO_PLANNER", "", "one of threshold|wfbp|single|groups", true,
+      "What travels together. threshold: fuse up to fusion_bytes; wfbp: each tensor alone; "
+      "single: everything ready in one bucket; groups: only what the caller grouped."},
+     &Options::planner},
+    {{"codec", "UNISONO_CODEC", "", "one of none", true,
+      "How tensors are encoded on the way, where a call does not say."},
+     &Options::codec},
+    {{"transport", "UNISONO_TRANSPORT", "", "one of auto|shm|tcp", true,
+      "How bytes move. auto: shared memory within a host, TCP between hosts."},
+     &Options::transport},
+    {{"algorithm", "UNISONO_ALGORITHM", "", "one of auto|ring|recursive_doubling|direct", true,
+      "The allreduce algorithm. auto: chosen by size and number of ranks."},
+     &Options::algorithm},
+    {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", "bytes", true,
+      "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
+     &Options::fusion_bytes},
+    {{"deterministic", "UNISONO_DETERMINISTIC", "", "flag", true,
+      "Same inputs give the same bits in every run, whatever the timing."},
+     &Options::deterministic},
+    {{"fuse_groups", "UNISONO_FUSE_GROUPS", "", "flag", true,
+      "Whether a group may share a bucket with other tensors."},
+     &Options::fuse_groups},
+    {{"join_divisor", "UNISONO_JOIN_DIVISOR", "", "one of size|active", true,
+      "What an average divides by after ranks have joined: all ranks, or those still active."},
+     &Options::join_divisor},
+    {{"heartbeat_s", "UNISONO_HEARTBEAT_S", "", "seconds", true,
+      "How often a rank shows its peers that it is alive."},
+     &Options::heartbeat_s},
+    {{"suspect_s", "UNISONO_SUSPECT_S", "", "seconds", true,
+      "Silence after which a peer is suspected, and logged."},
+     &Options::suspect_s},
+    {{"dead_s", "UNISONO_DEAD_S", "", "seconds", true,
+      "Silence after which a peer is lost."},
+     &Options::dead_s},
+    {{"join_timeout_s", "UNISONO_JOIN_TIMEOUT_S", "", "seconds", false,
+      "How long joining waits for all ranks to come."},
+     &Options::join_timeout_s},
+    {{"stall_warning_s", "UNISONO_STALL_WARNING_S", "HOROVOD_STALL_CHECK_TIME_SECONDS", "seconds",
+      true, "After this long, say which ranks hold up a tensor; 0 never does."},
+     &Options::stall_warning_s},
+    {{"stall_limit_s", "UNISONO_STALL_LIMIT_S", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "seconds",
+      true, "After this long, a tensor that some ranks never submitted fails; 0 never does."},
+     &Options::stall_limit_s},
+    {{"spin_us", "UNISONO_SPIN_US", "", kMicrosecondsOrAuto, false,
+      "How long a waiting thread looks again before it sleeps. auto: by the cores it may use."},
+     &Options::spin_us},
+    {{"log", "UNISONO_LOG", "HOROVOD_LOG_LEVEL", "one of debug|info|warn|error|off", false,
+      "The least urgent lines written to standard error."},
+     &Options::log},
+};
+
+template <std::size_t... I>
+constexpr std::array<OptionRow, sizeof...(I)> rows_of(std::index_sequence<I...>) {
+  return {kEntries[I].row...};
+}
+constexpr auto kRows = rows_of(std::make_index_sequence<std::size(kEntries)>());
+constexpr auto kKeys = [] {
+  std::array<std::string_view, kRows.size()> keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = kRows[i].key;
+  return keys;
+}();
+
+const Entry* find(std::string_view key) {
+  // Command lines write fusion-bytes, files and variables fusion_bytes.
+  std::string plain(key);
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  for (const Entry& entry : kEntries) {
+    if (entry.row.key == plain) return &entry;
+  }
+  return nullptr;
+}
+
+std::string allowed_text(const OptionRow& row) {
+  if (row.kind == "bytes") return "a whole number, with K, M, G or T for powers of 1024";
+  if (row.kind == "flag") return "1, 0, true, false, yes, no, on, off";
+  if (row.kind == "seconds") return cat("a number of seconds from 0 to ", kSecondsMost);
+  if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
+  return join_text(choices_of(row.kind));
+}
+
+// One overload per type of member: true when the text is allowed and was stored.
+bool store(std::string& field, const OptionRow& row, std::string_view text) {
+  const auto choices = choices_of(row.kind);
+  if (std::find(choices.begin(), choices.end(), text) == choices.end()) return false;
+  field = text;
+  return true;
+}
+bool store(std::int64_t& field, const OptionRow&, std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes) field = *bytes;
+  return bytes.has_value();
+}
+bool store(bool& field, const OptionRow&, std::string_view text) {
+  const auto flag = parse_flag(text);
+  if (flag) field = *flag;
+  return flag.has_value();
+}
+bool store(double& field, const OptionRow& row, std::string_view text) {
+  const bool may_be_auto = row.kind == kMicrosecondsOrAuto;
+  const auto number = may_be_auto && (text == "auto" || text == "-1") ? -1.0 : parse_number(text);
+  if (!number || *number > (may_be_auto ? 1e6 : kSecondsMost)) return false;
+  if (*number < 0 && !(may_be_auto && *number == -1.0)) return false;
+  field = *number;
+  return true;
+}
+
+std::string text_of(const Options& options, const Entry& entry) {
+  return std::visit(
+      [&](auto member) {
+        const auto& field = options.*member;
+        if (entry.row.kind == kMicrosecondsOrAuto && cat(field).starts_with('-')) {
+          return std::string("auto");
+        }
+        return cat(field);
+      },
+      entry.member);
+}
+
+}  // namespace
+
+Status set_from(Options& options, std::string_view key, std::string_view value,
+                std::string_view origin) {
+  const std::string where = origin.empty() ? "" : cat(" (", origin, ")");
+  const Entry* entry = find(key);
+  if (entry == nullptr) {
+    const std::string_view close = nearest(key, kKeys);
+    return {Code::invalid_argument,
+            cat("there is no option \"", key, "\"", where,
+                close.empty() ? cat("; the options are ", join_text(kKeys))
+                              : cat("; did you mean ", close, "?"))};
+  }
+  value = trim(value);
+  const auto store_value = [&](auto member) { return store(options.*member, entry->row, value); };
+  if (std::visit(store_value, entry->member)) return {};
+  const std::string_view close = nearest(value, choices_of(entry->row.kind));
+  return {Code::invalid_argument,
+          cat("option ", entry->row.key, where, ": \"", value, "\" is not allowed; allowed: ",
+              allowed_text(entry->row), close.empty() ? "" : cat("; did you mean ", close, "?"))};
+}
+
+Status Options::set(std::string_view key, std::string_view value) {
+  return set_from(*this, key, value, "");
+}
+
+std::string Options::get(std::string_view key) const {
+  const Entry* entry = find(key);
+  return entry == nullptr ? std::string() : text_of(*this, *entry);
+}
+
+Status Options::validate() const {
+  Options copy;
+  for (const OptionRow& row : kRows) {
+    if (Status status = set_from(copy, row.key, get(row.key), ""); !status) return status;
+  }
+  if (!(heartbeat_s > 0 && suspect_s > heartbeat_s && dead_s > suspect_s)) {
+    return {Code::invalid_argument,
+            cat("dead_s must be larger than suspect_s, suspect_s larger than heartbeat_s, and "
+                "heartbeat_s larger than 0, so that a late heartbeat is not taken for a death; got "
+                "dead_s=", dead_s, " suspect_s=", suspect_s, " heartbeat_s=", heartbeat_s)};
+  }
+  if (join_timeout_s <= 0) {
+    return {Code::invalid_argument, "join_timeout_s must be larger than 0: nobody joins at once"};
+  }
+  return {};
+}
+
+std::string Options::agreed_text() const {
+  std::string text;
+  for (const Entry& entry : kEntries) {
+    if (entry.row.agreed) append_text(text, cat(entry.row.key, "=", text_of(*this, entry), "\n"));
+  }
+  return text;
+}
+
+std::uint64_t Options::agreed_hash() const { return hash_text(agreed_text()); }
+
+std::span<const OptionRow> option_table() { return kRows; }
+
+std::string option_table_markdown() {
+  const Options defaults;
+  std::string text =
+      "| option | variable | also read from | value | default | same on all ranks | meaning |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const Entry& entry : kEntries) {
+    const OptionRow& row = entry.row;
+    const auto choices = choices_of(row.kind);
+    const std::string value = text_of(defaults, entry);
+    append_text(text, cat("| `", row.key, "` | `", row.variable, "` | ",
+                          row.alias.empty() ? "" : cat("`", row.alias, "`"), " | ",
+                          choices.empty() ? std::string(row.kind)
+                                          : cat("`", join_text(choices, "`, `"), "`"),
+                          " | `", row.kind == "bytes" ? format_bytes(defaults.fusion_bytes) : value,
+                          "` | ", row.agreed ? "yes" : "no", " | ", row.help, " |\n"));
+  }
+  return text;
+}
+
+}  // namespace unisono

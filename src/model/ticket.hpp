@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The shared state behind a Ticket. The engine writes the result, then finishes; from then on it
+// is immutable and any thread may read it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/futex.hpp"
+#include "unisono/status.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+struct TicketState;
+
+// How a thread waits on this ticket: the engine lets it drive the loop before it sleeps.
+class TicketWaiter {
+ public:
+  virtual ~TicketWaiter() = default;
+  // Returns when the ticket is done or the deadline has passed.
+  virtual void wait(TicketState& ticket, Time deadline) = 0;
+  // Not ok when waiting from here can never end, e.g. in a forked child.
+  virtual Status may_wait() const = 0;
+};
+
+struct TicketState {
+  std::string name;
+  std::weak_ptr<TicketWaiter> waiter;
+
+  // Written by the engine before finish().
+  Status status;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::unique_ptr<std::byte[]> result;      // engine-owned output, when the caller gave none
+  std::size_t result_bytes = 0;
+  std::vector<std::int64_t> splits;
+  std::int64_t value = -1;
+
+  bool done() const { return word_.load(std::memory_order_acquire) == kDone; }
+  void finish() {
+    if (word_.exchange(kDone, std::memory_order_acq_rel) == kSleeping) futex_wake_all(word_);
+  }
+  // Sleeps until finish() or the limit (negative: none); may return early.
+  void sleep(Nanos limit) {
+    std::uint32_t expected = kPending;
+    if (word_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel) ||
+        expected == kSleeping) {
+      futex_wait(word_, kSleeping, limit);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kPending = 0, kSleeping = 1, kDone = 2;
+  FutexWord word_{kPending};
+};
+
+}  // namespace unisono

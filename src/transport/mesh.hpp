@@ -41,20 +41,19 @@ PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
 // Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
 // socket: `create` on one side makes the memory and passes it, the other maps it; both pass their
 // doorbell. Blocks at most until the deadline. The socket stays open: its end is the peer's end,
-// watched by the poller with `key`. unavailable when the memory cannot be shared.
+// watched by the poller with `key`. unavailable when the memory cannot be shared; both sides then
+// get that answer and may use TCP. The deadline counts from the call.
 Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, Poller& poller,
                                  std::uint64_t key, std::uint64_t check_seed, Nanos deadline);
 
-// Ranks as threads: every pair shares heap rings. Thread-safe; seat() waits for nobody, a peer that
-// has not come yet just has not read. Each rank takes its seat once.
+// Ranks as threads: every pair shares heap rings. Thread-safe. Each rank takes its seat once.
 class InprocWorld {
  public:
   explicit InprocWorld(int size);
   ~InprocWorld();
   int size() const;
-  // The bell is rung when something arrives for this rank; it must outlive the transport.
-  // Waits until every rank has taken its seat, at most until the deadline (timed_out, with the
-  // ranks that are missing).
+  // The bell is rung when something arrives for this rank. Waits until every rank has taken its
+  // seat, at most for `deadline` from the call (timed_out, with the ranks that are missing).
   Result<std::unique_ptr<Transport>> seat(Rank rank, Doorbell& bell, Nanos deadline);
 
  private:

@@ -18,6 +18,11 @@ class Stream {
   virtual ~Stream() = default;
   // How many bytes were taken; 0 when the peer has no room. The peer is woken if it sleeps.
   virtual std::size_t write(std::span<const std::byte> bytes) = 0;
+  // The same for two spans in a row, so that a short frame goes out as one piece.
+  virtual std::size_t write(std::span<const std::byte> first, std::span<const std::byte> second) {
+    const std::size_t taken = write(first);
+    return taken < first.size() ? taken : taken + write(second);
+  }
   // How many bytes were given; 0 when none are there now.
   virtual std::size_t read(std::span<std::byte> bytes) = 0;
   // Not ok once the peer is gone; bytes it sent before can still be read until read() gives 0.
@@ -30,6 +35,12 @@ class Stream {
   virtual void want_write(bool wanted) = 0;
   // This side sends nothing more.
   virtual void finish_writing() = 0;
+  // Whether bytes cannot change on the way (memory of one host), so payloads need no check.
+  virtual bool keeps_bytes() const { return false; }
+  // Shows the peer that this rank is alive without waking it; false when the stream cannot.
+  virtual bool beat_quietly() { return false; }
+  // Changes whenever the peer has beaten quietly.
+  virtual std::uint64_t heard() const { return 0; }
 };
 
 }  // namespace unisono

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Matches the data that one peer sends with the receives posted for it, by tag. Whichever comes
+// first waits for the other; data whose receive is not posted yet is kept in a buffer of its own.
+// Thread: the one that drives the engine.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+class Postbox {
+ public:
+  enum class Match : std::uint8_t {
+    waiting,   // nothing with this tag has begun to arrive
+    arriving,  // it is arriving into a buffer: the rest can go straight to the receive
+    done,      // it was here and has been copied
+    mismatch,  // it has another length: the transfer has failed
+  };
+
+  Match receive(Tag tag, std::span<std::byte> bytes, Transfer& done);
+  // Data begins to arrive. corrupted when the posted receive has another length; out_of_memory.
+  Result<std::byte*> begin(Tag tag, std::size_t length);
+  // The data that began has arrived whole.
+  void finish();
+  // No data comes any more: what waits fails, what is here can still be received.
+  void end();
+  // The peer is lost: everything fails and what was kept is dropped.
+  void fail();
+
+ private:
+  struct Posted {
+    Tag tag;
+    std::span<std::byte> bytes;
+    Transfer* done;
+  };
+  struct Kept {
+    Tag tag = 0;
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t length = 0;
+  };
+
+  std::vector<Posted> posted_;
+  std::vector<Kept> kept_;      // oldest first, so that equal tags keep their order
+  bool is_arriving_ = false, ended_ = false;
+  Kept arriving_;               // its bytes are null when it goes to `arriving_for_`
+  Transfer* arriving_for_ = nullptr;
+};
+
+}  // namespace unisono

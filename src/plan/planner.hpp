@@ -3,12 +3,14 @@
 // Groups ready tensors into buckets. Pure: same responses, same plan, on every rank.
 // Only allreduces fuse, and only those alike in dtype, op, scales, codec and absent members;
 // everything else, failed responses included, keeps a bucket of its own. A group stays whole and
-// alone unless fuse_groups is set.
+// alone unless fuse_groups is set; one whose tensors no single collective can carry becomes
+// consecutive buckets, each with its part of the Response under the same sequence number.
 // Thread: any; holds no state. Bucket ids continue from first_id.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +30,12 @@ class Planner {
   virtual Plan plan(std::vector<Response> responses, std::uint64_t first_id) const = 0;
 };
 
-// "threshold", "wfbp", "single", "groups"; null when unknown.
+struct PlannerRow {
+  std::string_view name;
+  std::string_view about;
+};
+std::span<const PlannerRow> planner_table();
+// By a name of the table; null when unknown.
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);
 
 }  // namespace unisono

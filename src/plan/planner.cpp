@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/planner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "plan/parts.hpp"
+
+namespace unisono {
+namespace {
+
+// Fills one open bucket per kind of tensor. A part joins the open bucket it is alike to while the
+// bytes stay within the limit, and otherwise opens the next one of its kind. So tensors of other
+// kinds in between do not end a bucket, and buckets run in the order of their first tensor.
+class Filling final : public Planner {
+ public:
+  struct Rules {
+    std::size_t bytes_max;
+    bool fuse_tensors;                  // whether ungrouped tensors fuse
+    bool fuse_groups;                   // whether groups fuse with others
+  };
+  Filling(std::string_view name, Rules rules) : name_(name), rules_(rules) {}
+
+  std::string_view name() const override { return name_; }
+
+  Plan plan(std::vector<Response> responses, std::uint64_t first_id) const override {
+    PlanBuilder builder;
+    std::vector<std::size_t> open;
+    for (Response& response : responses) {
+      const bool alone = is_group(response) ? !rules_.fuse_groups : !rules_.fuse_tensors;
+      for (Response& part : alike_parts(std::move(response))) {
+        if (alone || !can_fuse(part)) {
+          builder.open(std::move(part));
+        } else {
+          place(std::move(part), builder, open);
+        }
+      }
+    }
+    return builder.finish(first_id);
+  }
+
+ private:
+  void place(Response part, PlanBuilder& builder, std::vector<std::size_t>& open) const {
+    const auto it = std::find_if(open.begin(), open.end(), [&](std::size_t position) {
+      return alike(builder.at(position).responses.front(), part);
+    });
+    if (it == open.end()) {
+      open.push_back(builder.open(std::move(part)));
+    } else if (fits(builder.at(*it).bytes, bytes_of(part))) {
+      builder.append(*it, std::move(part));
+    } else {
+      *it = builder.open(std::move(part));
+    }
+  }
+  bool fits(std::size_t filled, std::size_t more) const {
+    return filled <= rules_.bytes_max && more <= rules_.bytes_max - filled;
+  }
+
+  std::string_view name_;
+  Rules rules_;
+};
+
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+std::size_t limit(const PlannerSettings& settings) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(settings.fusion_bytes, 0));
+}
+Filling::Rules threshold_rules(const PlannerSettings& settings) {
+  return {limit(settings), true, settings.fuse_groups};
+}
+Filling::Rules wfbp_rules(const PlannerSettings&) { return {0, false, false}; }
+Filling::Rules single_rules(const PlannerSettings& settings) {
+  return {kNoLimit, true, settings.fuse_groups};
+}
+Filling::Rules groups_rules(const PlannerSettings& settings) {
+  return {limit(settings), false, settings.fuse_groups};
+}
+
+using RulesOf = Filling::Rules (*)(const PlannerSettings&);
+constexpr std::array kPlanners = {
+    PlannerRow{"threshold", "fuses tensors in agreed order up to fusion_bytes per bucket"},
+    PlannerRow{"wfbp", "one bucket per tensor or group: starts soonest, most messages"},
+    PlannerRow{"single", "one bucket for all alike tensors of a round: fewest messages"},
+    PlannerRow{"groups", "fuses only what the user grouped; other tensors go alone"},
+};
+constexpr std::array<RulesOf, kPlanners.size()> kRules = {threshold_rules, wfbp_rules,
+                                                          single_rules, groups_rules};
+
+}  // namespace
+
+std::span<const PlannerRow> planner_table() { return kPlanners; }
+
+std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings) {
+  for (std::size_t i = 0; i < kPlanners.size(); ++i) {
+    if (kPlanners[i].name != name) continue;
+    return std::make_unique<Filling>(kPlanners[i].name, kRules[i](settings));
+  }
+  return nullptr;
+}
+
+}  // namespace unisono

@@ -31,6 +31,10 @@ void scale(DType dtype, void* out, const void* in, double factor, std::size_t co
 // exactly. Booleans are left alone.
 void finish_average(DType dtype, void* data, std::int64_t divisor, std::size_t count);
 
+// out[i] = in[i] / divisor * postscale, as an allreduce ends; out may equal in. Floats round once.
+void finish(DType dtype, std::int64_t divisor, double postscale, void* out, const void* in,
+            std::size_t count);
+
 // The element that changes nothing: 0 for sum, 1 for product, the largest for min, ...
 void fill_neutral(DType dtype, ReduceOp op, void* out, std::size_t count);
 

@@ -29,6 +29,14 @@ class CollectiveMachine {
   virtual ~CollectiveMachine() = default;
   virtual Step step() = 0;
   virtual std::string describe() const = 0;  // algorithm, phase, who is waited for
+  // Whether step() would advance although the transport has nothing new: the last look before
+  // sleeping. Machines that only wait for transfers need not answer.
+  virtual bool ready() const { return false; }
+  // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
+  virtual const Status& trouble() const {
+    static const Status kNone;
+    return kNone;
+  }
 };
 
 // Everything an algorithm needs to know about where it runs.

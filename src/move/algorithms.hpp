@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The algorithms behind collective.hpp, by name. For select.cpp; nothing outside move/ includes it.
+#pragma once
+
+#include "move/collective.hpp"
+
+namespace unisono {
+
+std::unique_ptr<CollectiveMachine> make_allreduce_direct(MoveContext context, DType dtype,
+                                                         ReduceOp op, std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext context,
+                                                                     DType dtype, ReduceOp op,
+                                                                     std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DType dtype,
+                                                       ReduceOp op, std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
+                                                         std::span<const std::byte> mine,
+                                                         const Extents& counts,
+                                                         std::span<std::byte> out);
+// The own part is in place in out already.
+std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context, const Extents& counts,
+                                                       std::span<std::byte> out);
+
+}  // namespace unisono

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What every collective machine shares: the step loop, the answer to a failed transfer, the text
+// of a stall report.
+// A failed transfer ends the work for good: step() then says waiting for ever. The engine learns
+// of the loss from the transport's listener, closes the transport and destroys the machine.
+// Thread: the one that drives the engine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "move/collective.hpp"
+
+namespace unisono {
+
+// What one pass over a machine's transfers found.
+struct Pass {
+  bool moved = false;
+  bool failed = false;  // sticky
+};
+
+// Ranks a machine has open transfers with.
+struct Pending {
+  std::vector<Rank> receiving_from, sending_to;
+};
+
+class Machine : public CollectiveMachine {
+ public:
+  Machine(std::string name, MoveContext context);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  Step step() final;
+  std::string describe() const final;
+
+ protected:
+  // Posts and checks what it can, noting in pass_ what moved; true when all is done.
+  virtual bool advance() = 0;
+  virtual void add_pending(Pending& pending) const = 0;
+  virtual std::string phase() const = 0;
+
+  const MoveContext context_;
+  Pass pass_;
+
+ private:
+  const std::string name_;
+  bool finished_ = false;
+};
+
+}  // namespace unisono

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Everyone who knocks at a listening socket: a handshake each, side by side, so that nobody who is
+// slow or lies can hold up those behind. Bounded: so many at once, so long each.
+// Thread: one. Nothing blocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/fd.hpp"
+#include "launch/handshake.hpp"
+
+namespace unisono {
+
+// Someone who proved that it belongs to the job.
+struct Arrival {
+  Fd socket;
+  Hello hello;
+  Session session;
+};
+
+class Reception {
+ public:
+  static constexpr Nanos kPatience{2'000'000'000};
+
+  Reception(const JobKey& key, Rank self, std::size_t most_pending);
+  // Takes all who wait at the listener; gives the descriptors that are pending now.
+  std::vector<int> accept_from(int listener, Time now);
+  // Moves every handshake on; gives those that came through.
+  std::vector<Arrival> step(Time now);
+  std::vector<int> pending() const;
+  // When the next one loses its turn; kNever when nobody waits.
+  Time deadline() const;
+  std::uint64_t strangers() const { return strangers_; }
+  // Why the last one that spoke unisono was sent away; "" when there was none.
+  const std::string& last_refusal() const { return last_refusal_; }
+
+ private:
+  struct Guest {
+    Fd socket;
+    std::unique_ptr<ServerHandshake> handshake;
+    Time until;
+  };
+  JobKey key_;
+  Rank self_;
+  std::size_t most_pending_;
+  std::vector<Guest> guests_;
+  std::uint64_t strangers_ = 0;
+  std::string last_refusal_;
+};
+
+}  // namespace unisono

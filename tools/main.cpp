@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exit_codes.hpp"
+#include "run/agent.hpp"
+#include "run/command.hpp"
+#include "unisono/options.hpp"
+
+int main(int argc, char** argv) {
+  using namespace unisono::tools;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  // Programs have arguments of their own, so `run` divides its line before anything is parsed.
+  if (!arguments.empty() && arguments[0] == "run") {
+    return run_command({arguments.begin() + 1, arguments.end()});
+  }
+  if (!arguments.empty() && arguments[0] == "__agent") return serve_as_agent();
+
+  CLI::App app{"unisono: gradient exchange for data-parallel training", "unisono"};
+  app.set_version_flag("--version", "unisono " UNISONO_VERSION_TEXT);
+  app.require_subcommand(1);
+  app.add_subcommand("run", "start a program as the ranks of one job (unisono run --help)");
+  auto* options = app.add_subcommand("options", "print the table of all options");
+  app.footer(
+      "Exit codes: 0 success, 1 the job failed, 2 wrong usage, 3 the machine lacks something.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  }
+  if (options->parsed()) std::cout << unisono::option_table_markdown();
+  return kSuccess;
+}

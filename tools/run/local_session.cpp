@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "launch/sockets.hpp"
+#include "run/session.hpp"
+#include "run/supervisor.hpp"
+
+extern char** environ;
+
+namespace unisono::tools {
+namespace {
+
+// Set for each rank anew; what an outer job set must not leak into this one.
+constexpr std::string_view kOwnVariables[] = {
+    "UNISONO_RANK",    "UNISONO_SIZE",      "UNISONO_LOCAL_RANK", "UNISONO_LOCAL_SIZE",
+    "UNISONO_ADDRESS", "UNISONO_KEY_FD",    "UNISONO_KEY_FILE",   "UNISONO_LISTEN_FD",
+    "UNISONO_HOST",    "UNISONO_BIND_HOST", "UNISONO_JOB"};
+
+std::string first_interface_address() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return "";
+  std::string found;
+  for (const ifaddrs* at = list; at != nullptr && found.empty(); at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET ||
+        (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) {
+      continue;
+    }
+    char text[NI_MAXHOST];
+    if (::getnameinfo(at->ifa_addr, sizeof(sockaddr_in), text, sizeof text, nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      found = text;
+    }
+  }
+  ::freeifaddrs(list);
+  return found;
+}
+
+// The address of this host under which the others know it.
+std::string choose_bind_host(const JobSpec& job, const std::string& host) {
+  if (!job.several_hosts) return "127.0.0.1";
+  // Where the launcher's ssh arrived is an address that works from outside.
+  if (const char* connection = std::getenv("SSH_CONNECTION")) {
+    std::istringstream fields(connection);
+    std::string client, client_port, server;
+    fields >> client >> client_port >> server;
+    if (!server.empty()) return server;
+  }
+  const auto named = local_address_towards({host, 1});
+  if (named && (named.value() == host || !is_loopback(named.value()))) return named.value();
+  return first_interface_address();
+}
+
+class LocalSession final : public HostSession {
+ public:
+  LocalSession(const JobSpec& job, const HostPlan& plan, const JobKey& key)
+      : job_(job), plan_(plan), key_(key), host_(plan.local ? host_name() : plan.host) {}
+
+  const std::string& host() const override { return host_; }
+
+  void open() override {
+    bind_host_ = choose_bind_host(job_, plan_.host);
+    if (plan_.ranks.front().rank != 0) {
+      pending_.push_back({Event::Kind::ready, -1, 0, ""});
+      return;
+    }
+    auto listener = listen_tcp(bind_host_, 0);
+    const auto port = listener ? port_of(*listener) : Result<int>(listener.status());
+    if (!port) {
+      failed_ = true;
+      pending_.push_back({Event::Kind::host_failed, -1, 1, port.status().message()});
+      return;
+    }
+    listener_ = std::move(*listener);
+    pending_.push_back({Event::Kind::ready, -1, 0, address_text(bind_host_, port.value())});
+  }
+
+  void start(const std::string& address) override {
+    for (const RankPlan& rank : plan_.ranks) start_rank(rank, address);
+    listener_.reset();
+    started_ = true;
+  }
+
+  void signal(int number) override {
+    const auto byte = static_cast<unsigned char>(number);
+    for (Child& child : children_) {
+      if (child.process.control.valid()) {
+        ::send(child.process.control.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+  }
+
+  void watch(std::vector<pollfd>& fds) const override {
+    for (const Child& child : children_) {
+      for (const Fd* fd : {&child.process.control, &child.process.out, &child.process.err}) {
+        if (fd->valid()) fds.push_back({fd->get(), POLLIN, 0});
+      }
+    }
+    // Something is known already: do not sleep.
+    if (!pending_.empty()) fds.push_back({ready_fd(), POLLOUT, 0});
+  }
+
+  void pump(std::vector<Event>& events) override {
+    events.insert(events.end(), pending_.begin(), pending_.end());
+    pending_.clear();
+    for (Child& child : children_) {
+      read_output(child, child.process.out, Event::Kind::out, events);
+      read_output(child, child.process.err, Event::Kind::err, events);
+      read_reports(child, events);
+    }
+  }
+
+  bool over() const override {
+    if (failed_) return true;
+    for (const Child& child : children_) {
+      if (child.process.control.valid()) return false;
+    }
+    return started_ && pending_.empty();
+  }
+
+ private:
+  struct Child {
+    int rank;
+    Supervised process;
+  };
+
+  // A descriptor that is always writable.
+  static int ready_fd() {
+    static const Fd fd(::memfd_create("ready", MFD_CLOEXEC));
+    return fd.get();
+  }
+
+  std::vector<std::string> environment_for(const RankPlan& rank, const std::string& address,
+                                           int key_fd) const {
+    std::map<std::string, std::string> all;
+    for (char** at = environ; *at != nullptr; ++at) {
+      const std::string_view entry = *at;
+      const std::size_t equals = entry.find('=');
+      if (equals == std::string_view::npos) continue;
+      all[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+    }
+    // A pipe makes Python hold its output back for as long as the job runs.
+    all.try_emplace("PYTHONUNBUFFERED", "1");
+    for (const auto& [name, value] : job_.environment) all[name] = value;
+    for (const std::string_view name : kOwnVariables) all.erase(std::string(name));
+    all["UNISONO_RANK"] = cat(rank.rank);
+    all["UNISONO_SIZE"] = cat(job_.size);
+    all["UNISONO_LOCAL_RANK"] = cat(rank.local_rank);
+    all["UNISONO_LOCAL_SIZE"] = cat(rank.local_size);
+    all["UNISONO_ADDRESS"] = address;
+    all["UNISONO_KEY_FD"] = cat(key_fd);
+    all["UNISONO_BIND_HOST"] = bind_host_;
+    all["UNISONO_HOST"] = host_;
+    if (rank.rank == 0) all["UNISONO_LISTEN_FD"] = cat(listener_.get());
+    std::vector<std::string> list;
+    for (const auto& [name, value] : all) list.push_back(cat(name, "=", value));
+    return list;
+  }
+
+  void start_rank(const RankPlan& rank, const std::string& address) {
+    // One memory file per rank: the key is never in an argument, a variable or a named file.
+    const Fd key_fd(::memfd_create("unisono-key", MFD_CLOEXEC));
+    const bool keyed =
+        ::write(key_fd.get(), key_.data(), key_.size()) == static_cast<ssize_t>(key_.size());
+    Start start{job_.program,
+                environment_for(rank, address, key_fd.get()),
+                job_.folder,
+                -1,
+                {key_fd.get()}};
+    if (rank.rank == 0) start.inherited.push_back(listener_.get());
+    if (rank.rank == 0 && job_.stdin_to_rank_0) start.input = 0;
+    auto process = keyed ? start_supervised(start)
+                         : Result<Supervised>(Status(Code::unavailable, "no memory for the key"));
+    if (!process) {
+      pending_.push_back({Event::Kind::not_started, rank.rank, 0, process.status().message()});
+      return;
+    }
+    children_.push_back({rank.rank, std::move(*process)});
+  }
+
+  static void read_output(Child& child, Fd& fd, Event::Kind kind, std::vector<Event>& events) {
+    char buffer[16384];
+    while (fd.valid()) {
+      const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+      if (n > 0) {
+        events.push_back({kind, child.rank, 0, std::string(buffer, static_cast<std::size_t>(n))});
+      } else if (n == 0) {
+        fd.reset();
+      } else if (errno != EINTR) {
+        return;
+      }
+    }
+  }
+
+  void read_reports(Child& child, std::vector<Event>& events) {
+    while (child.process.control.valid()) {
+      Report report;
+      const ssize_t n = ::recv(child.process.control.get(), &report, sizeof report, MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (n != sizeof report) {
+        // The supervisor is gone and so is everything below it; what was printed is still there.
+        child.process.control.reset();
+        ::waitpid(child.process.supervisor, nullptr, 0);
+        read_output(child, child.process.out, Event::Kind::out, events);
+        read_output(child, child.process.err, Event::Kind::err, events);
+        child.process.out.reset();
+        child.process.err.reset();
+        return;
+      }
+      switch (report.kind) {
+        case Report::Kind::started:
+          events.push_back({Event::Kind::started, child.rank, report.value, ""});
+          break;
+        case Report::Kind::not_started:
+          events.push_back(
+              {Event::Kind::not_started, child.rank, 0,
+               cat("cannot run ", job_.program.front(), ": ", std::strerror(report.value))});
+          break;
+        case Report::Kind::exited:
+          events.push_back({Event::Kind::exited, child.rank, report.value, ""});
+          break;
+      }
+    }
+  }
+
+  JobSpec job_;
+  HostPlan plan_;
+  JobKey key_;
+  std::string host_, bind_host_;
+  Fd listener_;
+  std::vector<Child> children_;
+  std::vector<Event> pending_;
+  bool started_ = false, failed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<HostSession> make_local_session(const JobSpec& job, const HostPlan& plan,
+                                                const JobKey& key) {
+  return std::make_unique<LocalSession>(job, plan, key);
+}
+
+}  // namespace unisono::tools

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "submit/front_door.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/text.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kNameMost = 4096;
+
+bool reduces(Collective kind) {
+  return kind == Collective::allreduce || kind == Collective::reducescatter;
+}
+bool carries_data(Collective kind) { return kind <= Collective::alltoall; }
+bool needs_rows(Collective kind) {
+  return kind == Collective::allgather || kind == Collective::reducescatter ||
+         kind == Collective::alltoall;
+}
+bool is_float(DType dtype) { return dtype <= DType::f8e5m2; }
+
+Status wrong(const Operation& operation, std::string what) {
+  return Status(Code::invalid_argument,
+                cat(name_of(operation.kind), " '", operation.name, "': ", std::move(what)),
+                Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = operation.name});
+}
+
+Status check_tensor(const Operation& operation, const Settings& settings) {
+  if (static_cast<int>(operation.dtype) >= kDTypeCount) return wrong(operation, "unknown dtype");
+  const auto count = element_count(operation.shape);
+  if (!count || *count > INT64_MAX / 8) {
+    return wrong(operation, cat("shape ", to_string(operation.shape),
+                                " is negative somewhere or too large"));
+  }
+  if (*count > 0 && operation.input == nullptr) return wrong(operation, "the input is null");
+  if (needs_rows(operation.kind) && operation.shape.empty()) {
+    return wrong(operation, "a 0-d tensor has no rows to divide; give it shape [1]");
+  }
+  if (needs_rows(operation.kind) && operation.output != nullptr) {
+    return wrong(operation, "its result's size is agreed by all ranks: read it from the ticket");
+  }
+  if (!reduces(operation.kind)) return {};
+  if (static_cast<int>(settings.op) >= kReduceOpCount) return wrong(operation, "unknown operator");
+  const bool logical = settings.op == ReduceOp::logical_and || settings.op == ReduceOp::logical_or;
+  if (logical && is_float(operation.dtype)) {
+    return wrong(operation, cat(name_of(settings.op), " is for booleans and integers, not ",
+                                name_of(operation.dtype)));
+  }
+  if (!std::isfinite(settings.prescale) || !std::isfinite(settings.postscale)) {
+    return wrong(operation, "scale factors must be finite");
+  }
+  if (operation.dtype == DType::boolean && (settings.prescale != 1 || settings.postscale != 1)) {
+    return wrong(operation, "booleans cannot be scaled");
+  }
+  return {};
+}
+
+Result<std::vector<std::int64_t>> complete_splits(const Operation& operation,
+                                                  const Settings& settings, int members) {
+  const std::int64_t rows = operation.shape[0];
+  std::vector<std::int64_t> splits = settings.splits;
+  if (splits.empty()) {
+    if (rows % members != 0) {
+      return wrong(operation, cat("first dimension ", rows, " does not divide into ", members,
+                                  " equal parts; pass splits"));
+    }
+    splits.assign(static_cast<std::size_t>(members), rows / members);
+  }
+  if (splits.size() != static_cast<std::size_t>(members)) {
+    return wrong(operation, cat("splits has ", splits.size(), " entries, the process set has ",
+                                members, " members"));
+  }
+  if (std::any_of(splits.begin(), splits.end(), [](auto n) { return n < 0; })) {
+    return wrong(operation, cat("splits must not be negative: [", join_text(splits), "]"));
+  }
+  const auto sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
+  if (sum != rows) {
+    return wrong(operation, cat("splits [", join_text(splits), "] add up to ", sum,
+                                ", the first dimension is ", rows));
+  }
+  return splits;
+}
+
+}  // namespace
+
+Result<Request> make_request(const Operation& operation, const Settings& settings,
+                             const Members* members) {
+  if (operation.name.empty()) return wrong(operation, "the name is empty");
+  if (operation.name.size() > kNameMost) return wrong(operation, "the name is over 4096 bytes");
+  if (members == nullptr) {
+    return wrong(operation, cat("there is no process set ", settings.process_set,
+                                "; add_process_set() gives ids"));
+  }
+  if (members->me < 0) {
+    return wrong(operation, cat("this rank is not in process set ", settings.process_set, " (",
+                                join_text(members->ranks), ")"));
+  }
+  Request request;
+  request.name = operation.name;
+  request.kind = operation.kind;
+  request.set = settings.process_set;
+  request.priority = settings.priority;
+  request.codec = settings.codec;
+  if (!settings.codec.empty() && settings.codec != "none") {
+    return wrong(operation, cat("unknown codec '", settings.codec, "'; there is: none"));
+  }
+  if (carries_data(operation.kind)) {
+    if (auto status = check_tensor(operation, settings); !status) return status;
+    request.dtype = operation.dtype;
+    request.shape = operation.shape;
+  }
+  if (reduces(operation.kind)) {
+    request.op = settings.op;
+    request.prescale = settings.prescale;
+    request.postscale = settings.postscale;
+  }
+  if (operation.kind == Collective::broadcast) {
+    if (members->index_of(settings.root) < 0) {
+      return wrong(operation, cat("root rank ", settings.root, " is not in the process set (",
+                                  join_text(members->ranks), ")"));
+    }
+    request.root = settings.root;
+  }
+  if (operation.kind == Collective::alltoall) {
+    auto splits = complete_splits(operation, settings, members->count());
+    if (!splits) return splits.status();
+    request.splits = std::move(*splits);
+  }
+  request.members = operation.members;
+  return request;
+}
+
+}  // namespace unisono

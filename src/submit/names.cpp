@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "submit/names.hpp"
+
+#include "base/text.hpp"
+
+namespace unisono {
+
+Status NameRegistry::reserve(std::span<const Request* const> requests) {
+  std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = *requests[i];
+    if (names_.emplace(request.set, request.name).second) continue;
+    for (std::size_t k = 0; k < i; ++k) names_.erase({requests[k]->set, requests[k]->name});
+    return Status(Code::duplicate_name,
+                  cat("'", request.name, "' (", name_of(request.kind),
+                      ") was submitted again before its first use completed; wait on the first "
+                      "ticket, or give the second operation a name of its own"),
+                  Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = request.name});
+  }
+  return {};
+}
+
+void NameRegistry::release(const Request& request) {
+  std::lock_guard lock(mutex_);
+  names_.erase({request.set, request.name});
+}
+
+std::size_t NameRegistry::in_flight() const {
+  std::lock_guard lock(mutex_);
+  return names_.size();
+}
+
+}  // namespace unisono

@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/bucket_run.hpp"
+
+#include <cstring>
+#include <numeric>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "complete/unpack.hpp"
+#include "encode/pack.hpp"
+
+namespace unisono {
+
+struct BucketRun::Tensor {
+  const Request* request = nullptr;
+  const Response* response = nullptr;
+  const std::vector<std::int64_t>* extents = nullptr;
+  Pending pending;
+  std::size_t offset = 0;                   // place in the fused buffer
+  BufferPool::Buffer in;                    // when the tensor moves alone
+  std::size_t out_count = 0;                // elements in out
+  Shape out_shape;
+  std::vector<std::int64_t> out_splits;
+
+  bool absent() const { return pending.ticket == nullptr; }
+};
+
+namespace {
+
+std::size_t row_bytes(const Request& request) {
+  std::size_t bytes = size_of(request.dtype);
+  for (std::size_t i = 1; i < request.shape.size(); ++i) {
+    bytes *= static_cast<std::size_t>(request.shape[i]);
+  }
+  return bytes;
+}
+
+Shape with_rows(Shape shape, std::int64_t rows) {
+  shape[0] = rows;
+  return shape;
+}
+
+// Earlier members get the rows that do not divide evenly.
+std::vector<std::int64_t> divide_rows(std::int64_t rows, int members) {
+  std::vector<std::int64_t> parts(static_cast<std::size_t>(members), rows / members);
+  for (std::int64_t i = 0; i < rows % members; ++i) ++parts[static_cast<std::size_t>(i)];
+  return parts;
+}
+
+Extents to_bytes(std::span<const std::int64_t> rows, std::size_t bytes_each) {
+  Extents bytes;
+  for (const std::int64_t n : rows) bytes.push_back(static_cast<std::size_t>(n) * bytes_each);
+  return bytes;
+}
+
+}  // namespace
+
+Status name_tensor(const Status& status, const Request& request) {
+  Culprit culprit = status.culprit();
+  if (!culprit.tensor.empty()) return status;
+  culprit.tensor = request.name;
+  return Status(status.code(),
+                cat(status.message(), " ('", request.name, "' was in flight; its output is untouched)"),
+                std::move(culprit));
+}
+
+BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context)
+    : bucket_(std::move(bucket)), context_(context), set_(bucket_.set) {
+  std::size_t next = 0;
+  for (const Response& response : bucket_.responses) {
+    for (std::size_t i = 0; i < response.tensors.size(); ++i) {
+      Tensor tensor;
+      tensor.request = &response.tensors[i];
+      tensor.response = &response;
+      tensor.extents = i < response.extents.size() ? &response.extents[i] : nullptr;
+      tensor.pending = std::move(pendings[next++]);
+      tensors_.push_back(std::move(tensor));
+    }
+  }
+  UNISONO_CHECK(next == pendings.size());
+}
+
+BucketRun::~BucketRun() = default;
+
+std::size_t BucketRun::tensor_count() const { return tensors_.size(); }
+
+Status BucketRun::start() {
+  if (bucket_.kind == Collective::allreduce) return start_fused_allreduce();
+  return start_tensor(0);
+}
+
+Status BucketRun::take_buffer(BufferPool::Buffer& buffer, std::size_t bytes) {
+  buffer = context_.buffers->take(bytes);
+  if (buffer.memory != nullptr) return {};
+  return Status(Code::out_of_memory,
+                cat("no memory for a buffer of ", bytes, " bytes for '",
+                    tensors_.front().request->name,
+                    "'; free memory on this host or lower fusion_bytes"));
+}
+
+// The ticket owns the result; it becomes visible only when the ticket is finished.
+Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
+  if (tensor.absent()) return {};
+  TicketState& ticket = *tensor.pending.ticket;
+  ticket.result.reset(new (std::nothrow) std::byte[bytes == 0 ? 1 : bytes]);
+  ticket.result_bytes = bytes;
+  if (ticket.result != nullptr) return {};
+  return Status(Code::out_of_memory, cat("no memory for the ", bytes, " byte result of '",
+                                         tensor.request->name, "'"));
+}
+
+MoveContext BucketRun::next_context() const {
+  return {.transport = context_.transport,
+          .members = context_.members,
+          .set = set_,
+          .bucket = (*context_.next_move)++};
+}
+
+Status BucketRun::start_fused_allreduce() {
+  const std::size_t element = size_of(bucket_.dtype);
+  std::vector<PackItem> items;
+  std::size_t bytes = 0;
+  for (Tensor& tensor : tensors_) {
+    const auto count = static_cast<std::size_t>(tensor.request->elements());
+    tensor.offset = bytes;
+    tensor.out_shape = tensor.request->shape;
+    tensor.out_count = count;
+    items.push_back({tensor.absent() ? nullptr : tensor.pending.input, bytes, count,
+                     tensor.request->prescale});
+    bytes += count * element;
+    if (!tensor.absent() && tensor.pending.output == nullptr) {
+      if (auto status = own_result(tensor, count * element); !status) return status;
+    }
+  }
+  if (auto status = take_buffer(fused_, bytes); !status) return status;
+  // A tensor with no elements has no address to read, which is not the same as having joined.
+  for (PackItem& item : items) {
+    if (item.source == nullptr && item.count == 0) item.source = fused_.memory.get();
+  }
+  pack(bucket_.dtype, bucket_.op, items, fused_.first(bytes));
+  const std::string& algorithm =
+      context_.options->deterministic ? std::string("direct") : context_.options->algorithm;
+  machine_ = make_allreduce(algorithm, next_context(), bucket_.dtype, bucket_.op,
+                            fused_.first(bytes));
+  return {};
+}
+
+Status BucketRun::start_tensor(std::size_t index) {
+  current_ = index;
+  Tensor& tensor = tensors_[index];
+  const Request& request = *tensor.request;
+  if (request.kind == Collective::barrier) {
+    machine_ = make_barrier(next_context());
+    return {};
+  }
+  const Members& members = *context_.members;
+  const int n = members.count();
+  const auto me = static_cast<std::size_t>(members.me);
+  const std::size_t element = size_of(request.dtype);
+  UNISONO_CHECK(!tensor.absent());
+  const Request& mine = tensor.pending.request;
+  const auto in_count = static_cast<std::size_t>(mine.elements());
+  if (auto status = take_buffer(tensor.in, in_count * element); !status) return status;
+  const auto in = tensor.in.first(in_count * element);
+  const PackItem item{in_count == 0 ? in.data() : tensor.pending.input, 0, in_count,
+                      request.prescale};
+
+  if (request.kind == Collective::broadcast) {
+    const int root = members.index_of(request.root);
+    if (root == members.me) pack(request.dtype, request.op, {&item, 1}, in);
+    tensor.out_shape = request.shape;
+    tensor.out_count = in_count;
+    if (tensor.pending.output == nullptr) {
+      if (auto status = own_result(tensor, in.size()); !status) return status;
+    }
+    machine_ = make_broadcast(next_context(), root, in);
+    return {};
+  }
+
+  pack(request.dtype, request.op, {&item, 1}, in);
+  const std::size_t row = row_bytes(request);
+  std::int64_t rows = 0;
+  Extents sends, receives;
+  if (request.kind == Collective::allgather) {
+    receives = to_bytes(*tensor.extents, row);
+    rows = std::accumulate(tensor.extents->begin(), tensor.extents->end(), std::int64_t{0});
+  } else if (request.kind == Collective::reducescatter) {
+    const auto parts = divide_rows(request.shape[0], n);
+    sends = to_bytes(parts, row);
+    rows = parts[me];
+  } else {
+    const std::span<const std::int64_t> matrix(*tensor.extents);
+    sends = to_bytes(matrix.subspan(me * static_cast<std::size_t>(n), static_cast<std::size_t>(n)),
+                     row);
+    for (int sender = 0; sender < n; ++sender) {
+      tensor.out_splits.push_back(
+          matrix[static_cast<std::size_t>(sender) * static_cast<std::size_t>(n) + me]);
+    }
+    receives = to_bytes(tensor.out_splits, row);
+    rows = std::accumulate(tensor.out_splits.begin(), tensor.out_splits.end(), std::int64_t{0});
+  }
+  const std::size_t out_bytes = static_cast<std::size_t>(rows) * row;
+  tensor.out_shape = with_rows(request.shape, rows);
+  tensor.out_count = out_bytes / element;
+  if (auto status = own_result(tensor, out_bytes); !status) return status;
+  const std::span<std::byte> out(tensor.pending.ticket->result.get(), out_bytes);
+
+  if (request.kind == Collective::allgather) {
+    machine_ = make_allgather(next_context(), in, receives, out);
+  } else if (request.kind == Collective::reducescatter) {
+    machine_ = make_reducescatter(next_context(), request.dtype, request.op, in, sends, out);
+  } else {
+    machine_ = make_alltoall(next_context(), in, sends, out, receives);
+  }
+  return {};
+}
+
+Step BucketRun::step() {
+  const Step step = machine_->step();
+  if (step != Step::finished || bucket_.kind == Collective::allreduce) return step;
+  if (current_ + 1 == tensors_.size()) return Step::finished;
+  if (!trouble_.ok()) return Step::waiting;
+  trouble_ = start_tensor(current_ + 1);
+  return Step::advanced;
+}
+
+void BucketRun::finish_tensor(Tensor& tensor) {
+  const Request& request = *tensor.request;
+  TicketState& ticket = *tensor.pending.ticket;
+  ticket.dtype = request.dtype;
+  ticket.shape = std::move(tensor.out_shape);
+  ticket.splits = std::move(tensor.out_splits);
+  const auto n = static_cast<std::int64_t>(context_.members->count());
+  const auto absent = static_cast<std::int64_t>(tensor.response->absent.size());
+  const Finish finish{request.op, context_.options->join_divisor == "active" ? n - absent : n,
+                      request.postscale};
+  if (request.kind == Collective::allreduce || request.kind == Collective::broadcast) {
+    void* out = ticket.result != nullptr ? ticket.result.get() : tensor.pending.output;
+    void* data = request.kind == Collective::allreduce ? fused_.memory.get() + tensor.offset
+                                                       : tensor.in.memory.get();
+    if (tensor.out_count == 0) return;
+    unpack(request.dtype, request.kind == Collective::allreduce ? finish : Finish{}, data, out,
+           tensor.out_count);
+  } else if (request.kind == Collective::reducescatter) {
+    unpack(request.dtype, finish, ticket.result.get(), ticket.result.get(), tensor.out_count);
+  }
+}
+
+void BucketRun::complete(const ReleaseName& release) {
+  for (Tensor& tensor : tensors_) {
+    if (!tensor.absent()) finish_tensor(tensor);
+  }
+  // All outputs are in place before any ticket is: a group becomes visible as one.
+  for (Tensor& tensor : tensors_) {
+    context_.buffers->give_back(std::move(tensor.in));
+    if (!tensor.absent()) resolve(tensor.pending, Status{}, release);
+  }
+  context_.buffers->give_back(std::move(fused_));
+}
+
+void BucketRun::fail(const Status& status, const ReleaseName& release) {
+  for (Tensor& tensor : tensors_) {
+    if (tensor.absent()) continue;
+    // Transfers may still point at an engine-owned result; the run keeps it.
+    if (tensor.pending.ticket->result != nullptr) {
+      abandoned_.push_back(std::move(tensor.pending.ticket->result));
+      tensor.pending.ticket->result_bytes = 0;
+    }
+    resolve(tensor.pending, name_tensor(status, *tensor.request), release);
+  }
+}
+
+std::string BucketRun::describe() const {
+  return cat("bucket ", bucket_.id, " of set ", set_, " ('", tensors_.front().request->name, "'",
+             tensors_.size() > 1 ? cat(" and ", tensors_.size() - 1, " more") : std::string(), "): ",
+             machine_ ? machine_->describe() : std::string("not started"));
+}
+
+}  // namespace unisono

@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The C ABI on top of Engine. Nothing may throw across it; errors are codes plus words kept per
+// thread. The default engine is the one process-wide object of unisono, and it lives here.
+#include "unisono/unisono.h"
+
+#include <mutex>
+#include <new>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "base/text.hpp"
+#include "engine/core.hpp"
+#include "unisono/unisono.hpp"
+
+struct unisono_engine {
+  unisono::Engine engine;
+};
+struct unisono_ticket {
+  unisono::Ticket ticket;
+  unisono::Output output;
+};
+struct unisono_world {
+  unisono::ThreadWorld world;
+};
+
+namespace {
+
+using unisono::Code;
+using unisono::Status;
+
+thread_local Status t_last_error;
+
+int report(Status status) {
+  const int code = static_cast<int>(status.code());
+  t_last_error = std::move(status);
+  return code;
+}
+
+template <typename Body>
+int guarded(Body body) {
+  try {
+    return report(body());
+  } catch (const std::bad_alloc&) {
+    return report(Status(Code::out_of_memory, "out of memory"));
+  } catch (const std::exception& error) {
+    return report(Status(Code::internal, error.what()));
+  }
+}
+
+struct Default {
+  std::mutex mutex;
+  std::shared_ptr<unisono_engine> engine;
+};
+// Never destroyed: a rank may still be inside a call while the process ends.
+Default& default_engine() {
+  static auto* instance = new Default;
+  return *instance;
+}
+
+// Keeps the engine alive for the length of a call.
+std::shared_ptr<unisono_engine> pick(unisono_engine* engine) {
+  if (engine != nullptr) return {engine, [](unisono_engine*) {}};
+  std::lock_guard lock(default_engine().mutex);
+  return default_engine().engine;
+}
+
+Status not_initialized() {
+  return Status(Code::not_initialized, "unisono is not initialised; call unisono_init() first");
+}
+
+unisono::Settings settings_from(const unisono_call* call) {
+  const unisono_call given = call != nullptr ? *call : unisono_call_init();
+  unisono::Settings settings;
+  settings.op = static_cast<unisono::ReduceOp>(given.op);
+  settings.prescale = given.prescale;
+  settings.postscale = given.postscale;
+  settings.process_set = given.process_set;
+  settings.priority = given.priority;
+  return settings;
+}
+
+unisono::Operation operation_from(unisono::Collective kind, const char* name, unisono_dtype dtype,
+                                  int dims, const int64_t* shape, const void* input,
+                                  void* output) {
+  unisono::Operation operation;
+  operation.kind = kind;
+  operation.name = name != nullptr ? name : "";
+  operation.dtype = static_cast<unisono::DType>(dtype);
+  if (dims > 0 && shape != nullptr) operation.shape.assign(shape, shape + dims);
+  operation.input = input;
+  operation.output = output;
+  return operation;
+}
+
+// A ticket that is done already failed at the door: its error is the call's.
+Status hand_out(unisono::Ticket ticket, unisono_ticket** out) {
+  if (out == nullptr) return Status(Code::invalid_argument, "the ticket pointer is null");
+  if (ticket.done()) {
+    if (auto status = ticket.wait(); !status) {
+      *out = nullptr;
+      return status;
+    }
+  }
+  *out = new unisono_ticket{std::move(ticket), {}};
+  return {};
+}
+
+int submit(unisono_engine* engine, unisono::Operation operation, unisono::Settings settings,
+           unisono_ticket** ticket) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    return hand_out(target->engine.submit(std::move(operation), std::move(settings)), ticket);
+  });
+}
+
+unisono::Result<unisono::Options> options_from(const char* lines) {
+  auto options = unisono::Options::from_environment();
+  if (!options || lines == nullptr) return options;
+  std::istringstream text(lines);
+  for (std::string line; std::getline(text, line);) {
+    const auto equals = line.find('=');
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    if (equals == std::string::npos) {
+      return Status(Code::invalid_argument, unisono::cat("'", line, "' is no key=value"));
+    }
+    if (auto status = options->set(line.substr(0, equals), line.substr(equals + 1)); !status) {
+      return status;
+    }
+  }
+  return options;
+}
+
+template <typename Value>
+int ask(unisono_engine* engine, Value value) {
+  const auto target = pick(engine);
+  if (target == nullptr) {
+    report(not_initialized());
+    return -1;
+  }
+  return value(target->engine.identity());
+}
+
+}  // namespace
+
+extern "C" {
+
+unisono_call unisono_call_init(void) {
+  return {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0};
+}
+
+const char* unisono_version(void) { return unisono::version().data(); }
+const char* unisono_last_error(void) { return t_last_error.message().c_str(); }
+int unisono_last_culprit(void) { return t_last_error.culprit().rank; }
+
+int unisono_join(const char* options, unisono_engine** engine) {
+  return guarded([&]() -> Status {
+    auto parsed = options_from(options);
+    if (!parsed) return parsed.status();
+    auto joined = unisono::Engine::join(std::move(*parsed));
+    if (!joined) return joined.status();
+    *engine = new unisono_engine{std::move(*joined)};
+    return {};
+  });
+}
+
+void unisono_leave(unisono_engine* engine) { delete engine; }
+
+int unisono_init(void) {
+  return guarded([&]() -> Status {
+    std::lock_guard lock(default_engine().mutex);
+    if (const auto& present = default_engine().engine) return present->engine.core()->usable();
+    auto joined = unisono::Engine::join();
+    if (!joined) return joined.status();
+    default_engine().engine =
+        std::make_shared<unisono_engine>(unisono_engine{std::move(*joined)});
+    return {};
+  });
+}
+
+int unisono_shutdown(void) {
+  return guarded([&]() -> Status {
+    std::shared_ptr<unisono_engine> last;
+    {
+      std::lock_guard lock(default_engine().mutex);
+      last.swap(default_engine().engine);
+    }
+    if (last != nullptr) last->engine.shutdown();
+    return {};
+  });
+}
+
+int unisono_is_initialized(void) { return pick(nullptr) != nullptr; }
+
+unisono_world* unisono_world_create(int size) {
+  return new (std::nothrow) unisono_world{unisono::ThreadWorld(size)};
+}
+void unisono_world_free(unisono_world* world) { delete world; }
+
+int unisono_join_world(unisono_world* world, int rank, const char* options,
+                       unisono_engine** engine) {
+  return guarded([&]() -> Status {
+    auto parsed = options_from(options);
+    if (!parsed) return parsed.status();
+    auto joined = unisono::Engine::join(std::move(*parsed), world->world, rank);
+    if (!joined) return joined.status();
+    *engine = new unisono_engine{std::move(*joined)};
+    return {};
+  });
+}
+
+int unisono_rank(unisono_engine* engine) {
+  return ask(engine, [](const unisono::Identity& who) { return who.rank; });
+}
+int unisono_size(unisono_engine* engine) {
+  return ask(engine, [](const unisono::Identity& who) { return who.size; });
+}
+int unisono_local_rank(unisono_engine* engine) {
+  return ask(engine, [](const unisono::Identity& who) { return who.local_rank; });
+}
+int unisono_local_size(unisono_engine* engine) {
+  return ask(engine, [](const unisono::Identity& who) { return who.local_size; });
+}
+
+int unisono_allreduce(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
+                      const int64_t* shape, const void* input, void* output,
+                      const unisono_call* call, unisono_ticket** ticket) {
+  return submit(engine,
+                operation_from(unisono::Collective::allreduce, name, dtype, dims, shape, input,
+                               output),
+                settings_from(call), ticket);
+}
+
+int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int count,
+                              const char* const* names, unisono_dtype dtype, const int* dims,
+                              const int64_t* const* shapes, const void* const* inputs,
+                              void* const* outputs, const unisono_call* call,
+                              unisono_ticket** tickets) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    if (group == nullptr || *group == 0 || count < 1) {
+      return Status(Code::invalid_argument, "a group needs a name and at least one tensor");
+    }
+    std::vector<unisono::Operation> operations;
+    for (int i = 0; i < count; ++i) {
+      operations.push_back(operation_from(unisono::Collective::allreduce, names[i], dtype, dims[i],
+                                          shapes[i], inputs[i], outputs[i]));
+    }
+    auto given = target->engine.submit_group(group, std::move(operations), settings_from(call));
+    for (int i = 0; i < count; ++i) {
+      if (auto status = hand_out(given[static_cast<std::size_t>(i)], &tickets[i]); !status) {
+        return status;
+      }
+    }
+    return {};
+  });
+}
+
+int unisono_broadcast(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
+                      const int64_t* shape, const void* input, void* output, int root,
+                      const unisono_call* call, unisono_ticket** ticket) {
+  unisono::Settings settings = settings_from(call);
+  settings.root = root;
+  return submit(engine,
+                operation_from(unisono::Collective::broadcast, name, dtype, dims, shape, input,
+                               output),
+                std::move(settings), ticket);
+}
+
+int unisono_allgather(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
+                      const int64_t* shape, const void* input, const unisono_call* call,
+                      unisono_ticket** ticket) {
+  return submit(engine,
+                operation_from(unisono::Collective::allgather, name, dtype, dims, shape, input,
+                               nullptr),
+                settings_from(call), ticket);
+}
+
+int unisono_reducescatter(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
+                          const int64_t* shape, const void* input, const unisono_call* call,
+                          unisono_ticket** ticket) {
+  return submit(engine,
+                operation_from(unisono::Collective::reducescatter, name, dtype, dims, shape, input,
+                               nullptr),
+                settings_from(call), ticket);
+}
+
+int unisono_alltoall(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
+                     const int64_t* shape, const void* input, const int64_t* splits,
+                     int split_count, const unisono_call* call, unisono_ticket** ticket) {
+  unisono::Settings settings = settings_from(call);
+  if (splits != nullptr) settings.splits.assign(splits, splits + split_count);
+  return submit(engine,
+                operation_from(unisono::Collective::alltoall, name, dtype, dims, shape, input,
+                               nullptr),
+                std::move(settings), ticket);
+}
+
+int unisono_barrier(unisono_engine* engine, uint32_t process_set) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    return target == nullptr ? not_initialized() : target->engine.barrier(process_set).wait();
+  });
+}
+
+int unisono_join_ranks(unisono_engine* engine, int* last_rank) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    const unisono::Ticket ticket = target->engine.join_ranks();
+    if (auto status = ticket.wait(); !status) return status;
+    if (last_rank != nullptr) *last_rank = static_cast<int>(ticket.output().value);
+    return {};
+  });
+}
+
+int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count, uint32_t* id) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    auto set = target->engine.add_process_set({ranks, ranks + count});
+    if (!set) return set.status();
+    *id = *set;
+    return {};
+  });
+}
+
+int unisono_remove_process_set(unisono_engine* engine, uint32_t id) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    return target == nullptr ? not_initialized() : target->engine.remove_process_set(id);
+  });
+}
+
+int unisono_wait(unisono_ticket* ticket, double timeout_s) {
+  return guarded([&]() -> Status {
+    if (ticket == nullptr) return Status(Code::invalid_argument, "the ticket is null");
+    const auto limit = std::chrono::nanoseconds(
+        timeout_s < 0 ? -1 : static_cast<std::int64_t>(timeout_s * 1e9));
+    Status status = ticket->ticket.wait_for(limit);
+    if (status.ok()) ticket->output = ticket->ticket.output();
+    return status;
+  });
+}
+
+int unisono_done(unisono_ticket* ticket) { return ticket == nullptr || ticket->ticket.done(); }
+
+const void* unisono_output_data(unisono_ticket* ticket, size_t* bytes) {
+  if (bytes != nullptr) *bytes = ticket->output.bytes.size();
+  return ticket->output.bytes.data();
+}
+int unisono_output_dims(unisono_ticket* ticket) {
+  return static_cast<int>(ticket->output.shape.size());
+}
+const int64_t* unisono_output_shape(unisono_ticket* ticket) { return ticket->output.shape.data(); }
+const int64_t* unisono_output_splits(unisono_ticket* ticket, int* count) {
+  if (count != nullptr) *count = static_cast<int>(ticket->output.splits.size());
+  return ticket->output.splits.data();
+}
+void unisono_ticket_free(unisono_ticket* ticket) { delete ticket; }
+
+}  // extern "C"

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/control.hpp"
+
+namespace unisono {
+
+std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body) {
+  ByteWriter out;
+  out.put(ControlKind::order);
+  out.put(set);
+  out.put_raw(body);
+  return out.take();
+}
+
+std::vector<std::byte> encode_abort(const Status& status) {
+  ByteWriter out;
+  out.put(ControlKind::abort);
+  out.put(SetId{0});
+  out.put(status.code());
+  out.put_text(status.message());
+  out.put(static_cast<std::int32_t>(status.culprit().rank));
+  out.put_text(status.culprit().host);
+  out.put(status.culprit().pid);
+  return out.take();
+}
+
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set) {
+  ByteWriter out;
+  out.put(kind);
+  out.put(set);
+  return out.take();
+}
+
+Result<Control> decode_control(std::span<const std::byte> message) {
+  ByteReader in(message);
+  Control control;
+  control.kind = in.get<ControlKind>();
+  control.set = in.get<SetId>();
+  switch (control.kind) {
+    case ControlKind::order:
+      control.body = in.get_raw(in.remaining());
+      break;
+    case ControlKind::abort: {
+      const auto code = in.get<Code>();
+      std::string text = in.get_text();
+      Culprit culprit;
+      culprit.rank = in.get<std::int32_t>();
+      culprit.host = in.get_text();
+      culprit.pid = in.get<std::int64_t>();
+      if (code <= Code::ok || code > Code::internal) in.fail();
+      if (in.ok()) control.status = Status(code, std::move(text), std::move(culprit));
+      break;
+    }
+    case ControlKind::leave_request:
+    case ControlKind::leave_granted:
+      break;
+    default:
+      in.fail();
+  }
+  if (!in.finished()) return Status(Code::corrupted, "a control message could not be read");
+  return control;
+}
+
+}  // namespace unisono

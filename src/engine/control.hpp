@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What engines say to each other on the control lane: an ordering message of one process set, or
+// news about the job. Documented in docs/WIRE_FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "model/request.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+enum class ControlKind : std::uint8_t {
+  order = 1,          // a process set's Order speaks to its counterpart
+  abort = 2,          // the job has failed; the Status says why and whose fault it is
+  leave_request = 3,  // to a set's coordinator: I want to leave, answer nothing more that needs me
+  leave_granted = 4,  // from it: what I sent before this is the last you must take part in
+};
+
+struct Control {
+  ControlKind kind = ControlKind::order;
+  SetId set = 0;
+  Status status;                        // abort
+  std::span<const std::byte> body;      // order; points into the received message
+};
+
+std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body);
+std::vector<std::byte> encode_abort(const Status& status);
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set);
+Result<Control> decode_control(std::span<const std::byte> message);
+
+}  // namespace unisono

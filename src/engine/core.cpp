@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/core.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/cpu.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "engine/wiring.hpp"
+#include "submit/front_door.hpp"
+
+namespace unisono {
+namespace {
+
+// Which engine this thread drives at the moment: a callback that waits would wait for itself.
+thread_local const EngineCore* t_driving = nullptr;
+
+constexpr double kSpinUs = 50;
+constexpr int kYields = 8;
+
+std::int64_t thread_cpu_ns() {
+  timespec spec{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spec);
+  return spec.tv_sec * 1'000'000'000 + spec.tv_nsec;
+}
+
+std::shared_ptr<TicketState> failed_ticket(const std::string& name, Status status) {
+  auto ticket = std::make_shared<TicketState>();
+  ticket->name = name;
+  ticket->status = std::move(status);
+  ticket->finish();
+  return ticket;
+}
+
+}  // namespace
+
+EngineCore::EngineCore(Options options) : options_(std::move(options)), pid_(::getpid()) {
+  set_log(log_level_from(options_.log));
+}
+
+Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options) {
+  if (auto status = options.validate(); !status) return status;
+  std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
+  auto seat = seat_from_environment(process_environment());
+  if (!seat) return seat.status();
+  auto job = join_job(core->options_, *seat, core->clock_, core->poller_, core->bell_);
+  if (!job) return job.status();
+  LoopParts parts;
+  parts.peers = std::move(job->peers);
+  parts.transport = std::move(job->transport);
+  parts.doorkeeper = std::move(job->doorkeeper);
+  if (auto status = core->start(std::move(parts), job->identity); !status) return status;
+  return core;
+}
+
+Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
+                                                     std::shared_ptr<WorldCore> world, Rank rank) {
+  if (auto status = options.validate(); !status) return status;
+  std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
+  const int size = world->seats().size();
+  if (rank < 0 || rank >= size) {
+    return Status(Code::invalid_argument, cat("rank ", rank, " has no seat in a world of ", size));
+  }
+  if (auto status = world->agree(core->options_, rank); !status) return status;
+  auto transport = world->seats().seat(rank, core->bell_,
+                                       seconds_to_nanos(core->options_.join_timeout_s));
+  if (!transport) return transport.status();
+  core->world_ = std::move(world);
+
+  LoopParts parts;
+  parts.transport = std::move(*transport);
+  parts.beats = false;
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});
+  Identity identity{rank, size, rank, size, 0, 1, host, "threads"};
+  if (auto status = core->start(std::move(parts), std::move(identity)); !status) return status;
+  return core;
+}
+
+Status EngineCore::start(LoopParts parts, Identity identity) {
+  identity_ = std::move(identity);
+  const bool crowded = identity_.local_size > usable_cores();
+  spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us : crowded ? 0 : kSpinUs) * 1e-6);
+  yields_ = crowded && options_.spin_us < 0 ? kYields : 0;
+  inbox_ = std::make_unique<Inbox<Submission>>(bell_.ringer());
+  poller_.watch(bell_.fd(), kBellKey, true, false);
+
+  parts.options = &options_;
+  parts.clock = &clock_;
+  parts.inbox = inbox_.get();
+  parts.names = &names_;
+  parts.counters = &counters_;
+  auto planner = wire_planner(options_);
+  if (!planner) return planner.status();
+  parts.planner = std::move(*planner);
+  parts.publish_sets = [this](const SetTable& sets) {
+    std::lock_guard lock(sets_mutex_);
+    sets_ = sets;
+  };
+  loop_ = std::make_unique<Loop>(std::move(parts));
+  thread_ = std::make_unique<std::thread>([this] { run(); });
+  return {};
+}
+
+void EngineCore::run() {
+  name_this_thread("unisono-engine");
+  while (true) {
+    token_.take();
+    bell_.disarm();
+    bell_.drain();
+    t_driving = this;
+    // A burst is worked off before sleeping, with a pause for a waiting caller to take over.
+    while (loop_->pass()) {
+    }
+    t_driving = nullptr;
+    if (loop_->finished()) {
+      // From here on nobody drives; shutdown() answers what was pushed too late.
+      loop_.reset();
+      token_.release();
+      return;
+    }
+    bell_.arm();
+    const bool busy = loop_->ready();
+    const Time due = sleeps_until_ = loop_->deadline();
+    token_.release();
+    cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
+    if (busy) continue;
+    const Nanos limit = due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
+    const auto events = poller_.wait(limit);
+    Counters::add(counters_.wakeups);
+    for (const Poller::Ready& event : events) {
+      if (event.key != kDoorKey) continue;
+      token_.take();
+      loop_->door_is_ready();
+      token_.release();
+    }
+  }
+}
+
+void EngineCore::wait(TicketState& ticket, Time deadline) {
+  const Time begin = clock_.now();
+  if (token_.try_take()) drive_for(ticket, deadline);
+  while (!ticket.done()) {
+    const Time now = clock_.now();
+    if (now >= deadline) break;
+    ticket.sleep(deadline == kNever ? Nanos(-1) : deadline - now);
+  }
+  Counters::add(counters_.exposed_ns, static_cast<std::uint64_t>((clock_.now() - begin).count()));
+}
+
+// Drives the loop until the ticket is done or nothing has happened for the spin's length.
+void EngineCore::drive_for(TicketState& ticket, Time deadline) {
+  if (loop_ == nullptr || t_driving != nullptr) return token_.release();
+  bell_.disarm();
+  t_driving = this;
+  Time quiet_since = clock_.now();
+  int yields_left = yields_;
+  while (!ticket.done()) {
+    const bool worked = loop_->pass();
+    if (loop_->finished()) break;
+    const Time now = clock_.now();
+    if (worked) {
+      quiet_since = now;
+      yields_left = yields_;
+    } else if (now - quiet_since >= spin_) {
+      if (yields_left-- <= 0) break;
+      ::sched_yield();
+    } else {
+      cpu_relax();
+    }
+    if (now >= deadline) break;
+  }
+  t_driving = nullptr;
+  hand_back();
+}
+
+// Gives the loop back to the engine thread, which sleeps: it is rung when work is left.
+void EngineCore::hand_back() {
+  bell_.arm();
+  // The engine thread sleeps towards a deadline that this drive may have brought nearer.
+  const bool busy = loop_->ready() || loop_->finished() || loop_->deadline() < sleeps_until_;
+  token_.release();
+  if (busy) bell_.ringer().ring_always();
+}
+
+Status EngineCore::may_wait() const {
+  if (::getpid() != pid_) return usable();
+  if (t_driving == nullptr) return {};
+  return Status(Code::invalid_argument,
+                "wait() inside an on_done callback would wait for itself; wait on another thread");
+}
+
+Status EngineCore::usable() const {
+  if (::getpid() != pid_) {
+    return Status(Code::forked, cat("this engine belongs to process ", pid_, ", not to its child ",
+                                    ::getpid(), "; join after fork()"));
+  }
+  if (shut_down_.load(std::memory_order_acquire)) {
+    return Status(Code::shut_down, "the engine has been shut down; join again to go on");
+  }
+  return {};
+}
+
+std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Operation> operations,
+                                       const Settings& settings) {
+  Status status = usable();
+  std::vector<Pending> pendings;
+  const Members set = status.ok() ? members(settings.process_set) : Members{};
+  for (Operation& operation : operations) {
+    if (!status.ok()) break;
+    auto request = make_request(operation, settings, set.ranks.empty() ? nullptr : &set);
+    if (!request) {
+      status = request.status();
+      break;
+    }
+    request->group = group;
+    request->group_size = group.empty() ? 0 : static_cast<std::uint32_t>(operations.size());
+    Pending pending;
+    pending.request = std::move(*request);
+    pending.input = operation.input;
+    pending.output = operation.output;
+    pending.keep_alive = std::move(operation.keep_alive);
+    pending.on_done = settings.on_done;
+    pending.ticket = std::make_shared<TicketState>();
+    pending.ticket->name = pending.request.name;
+    pending.ticket->waiter = weak_from_this();
+    pendings.push_back(std::move(pending));
+  }
+  if (status.ok()) {
+    std::vector<const Request*> requests;
+    for (const Pending& pending : pendings) requests.push_back(&pending.request);
+    status = names_.reserve(requests);
+  }
+  std::vector<Ticket> tickets;
+  if (!status.ok()) {
+    for (const Operation& operation : operations) {
+      tickets.emplace_back(failed_ticket(operation.name, status));
+    }
+    return tickets;
+  }
+  for (const Pending& pending : pendings) tickets.emplace_back(pending.ticket);
+  inbox_->push({std::move(pendings), false});
+  return tickets;
+}
+
+Members EngineCore::members(SetId set) const {
+  std::lock_guard lock(sets_mutex_);
+  const auto it = sets_.find(set);
+  return it == sets_.end() ? Members{} : it->second;
+}
+
+std::uint64_t EngineCore::next_barrier(SetId set) {
+  std::lock_guard lock(sets_mutex_);
+  return barriers_[set]++;
+}
+
+Stats EngineCore::stats() const {
+  Stats stats;
+  stats.control_messages = Counters::get(counters_.control_messages);
+  stats.control_bytes = Counters::get(counters_.control_bytes);
+  stats.data_bytes = Counters::get(counters_.data_bytes);
+  stats.cycles = Counters::get(counters_.cycles);
+  stats.buckets = Counters::get(counters_.buckets);
+  stats.operations = Counters::get(counters_.operations);
+  stats.operations_failed = Counters::get(counters_.operations_failed);
+  stats.strangers = Counters::get(counters_.strangers);
+  stats.wakeups = Counters::get(counters_.wakeups);
+  stats.order_digest = Counters::get(counters_.order_digest);
+  stats.in_flight = names_.in_flight();
+  stats.engine_cpu_s = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) * 1e-9;
+  stats.exposed_s = static_cast<double>(Counters::get(counters_.exposed_ns)) * 1e-9;
+  return stats;
+}
+
+void EngineCore::shutdown() {
+  if (::getpid() != pid_) return;
+  std::lock_guard lock(shutdown_mutex_);
+  shut_down_.store(true, std::memory_order_release);
+  if (thread_ == nullptr) return;
+  inbox_->push({{}, true});
+  thread_->join();
+  thread_.reset();
+  // Operations pushed while the loop ended: nobody else will answer them.
+  std::vector<Submission> late;
+  inbox_->take(late);
+  for (Submission& submission : late) {
+    for (Pending& pending : submission.operations) {
+      resolve(pending, Status(Code::shut_down, "the engine has been shut down"),
+              [this](const Request& request) { names_.release(request); });
+    }
+  }
+}
+
+EngineCore::~EngineCore() {
+  shutdown();
+  if (::getpid() == pid_) return;
+  // In a forked child the thread does not exist and the sockets are the parent's: forget, do not
+  // close in good order.
+  [[maybe_unused]] auto* thread = thread_.release();
+  [[maybe_unused]] auto* loop = loop_.release();
+}
+
+}  // namespace unisono

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// An engine as its callers see it, from any thread: submit, wait, read counters, shut down.
+//
+// Threads: "unisono-engine" sleeps until something happens and then drives the loop. A thread that
+// waits on a ticket takes the driver token when it is free and drives the loop itself as long as
+// that makes progress, plus a short spin when cores are free; then it hands back and sleeps on the
+// ticket. Only the engine thread ever sleeps on the poller. docs/THREADS.md has the whole story.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/doorbell.hpp"
+#include "base/poller.hpp"
+#include "engine/driver.hpp"
+#include "engine/loop.hpp"
+#include "engine/world.hpp"
+#include "unisono/unisono.hpp"
+
+namespace unisono {
+
+class EngineCore final : public TicketWaiter, public std::enable_shared_from_this<EngineCore> {
+ public:
+  static Result<std::shared_ptr<EngineCore>> join(Options options);
+  static Result<std::shared_ptr<EngineCore>> join(Options options, std::shared_ptr<WorldCore> world,
+                                                  Rank rank);
+  ~EngineCore() override;
+
+  std::vector<Ticket> submit(std::string_view group, std::vector<Operation> operations,
+                             const Settings& settings);
+  // forked or shut_down when this process may not use the engine (any more).
+  Status usable() const;
+  Members members(SetId set) const;         // no ranks when there is no such set
+  const Identity& identity() const { return identity_; }
+  const Options& options() const { return options_; }
+  Stats stats() const;
+  void shutdown();
+  // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
+  std::uint64_t next_barrier(SetId set);
+
+  void wait(TicketState& ticket, Time deadline) override;
+  Status may_wait() const override;
+
+ private:
+  explicit EngineCore(Options options);
+  Status start(LoopParts parts, Identity identity);
+  void run();
+  void drive_for(TicketState& ticket, Time deadline);
+  void hand_back();
+
+  const Options options_;
+  SteadyClock clock_;
+  const std::int64_t pid_;
+  Identity identity_;
+  std::shared_ptr<WorldCore> world_;        // when ranks are threads
+  Poller poller_;
+  Doorbell bell_;
+  NameRegistry names_;
+  Counters counters_;
+  std::unique_ptr<Inbox<Submission>> inbox_;
+  DriverToken token_;
+  std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
+  Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
+  std::atomic<bool> shut_down_{false};
+  Nanos spin_{0};
+  int yields_ = 0;
+  mutable std::mutex sets_mutex_;
+  SetTable sets_;
+  std::map<SetId, std::uint64_t> barriers_;
+  std::mutex shutdown_mutex_;
+  std::unique_ptr<std::thread> thread_;
+  std::atomic<std::int64_t> cpu_ns_{0};     // of the engine thread
+};
+
+}  // namespace unisono

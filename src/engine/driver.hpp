@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The token that says who drives the engine's loop: normally the engine thread, for a moment a
+// thread that waits on a Ticket. Whoever holds it owns everything the loop owns.
+#pragma once
+
+#include "base/futex.hpp"
+
+namespace unisono {
+
+class DriverToken {
+ public:
+  bool try_take() {
+    std::uint32_t expected = kFree;
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire);
+  }
+  void take() {
+    if (try_take()) return;
+    // From here on the word says that someone waits, so that release() knows to wake.
+    while (word_.exchange(kWanted, std::memory_order_acquire) != kFree) {
+      futex_wait(word_, kWanted, Nanos(-1));
+    }
+  }
+  // Whether another thread sleeps in take().
+  bool wanted() const { return word_.load(std::memory_order_relaxed) == kWanted; }
+  void release() {
+    if (word_.exchange(kFree, std::memory_order_release) == kWanted) futex_wake_one(word_);
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = 0, kHeld = 1, kWanted = 2;
+  FutexWord word_{kFree};
+};
+
+}  // namespace unisono

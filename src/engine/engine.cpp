@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "engine/core.hpp"
+
+namespace unisono {
+
+bool Ticket::done() const { return state_ == nullptr || state_->done(); }
+
+Status Ticket::wait() const { return wait_for(Nanos(-1)); }
+
+Status Ticket::wait_for(std::chrono::nanoseconds limit) const {
+  if (state_ == nullptr) return Status(Code::invalid_argument, "this Ticket claims nothing");
+  if (!state_->done()) {
+    const auto waiter = state_->waiter.lock();
+    if (waiter == nullptr) return Status(Code::shut_down, "the engine of this ticket is gone");
+    if (auto status = waiter->may_wait(); !status) return status;
+    const Time deadline = limit.count() < 0 ? kNever : SteadyClock().now() + limit;
+    waiter->wait(*state_, deadline);
+  }
+  if (state_->done()) return state_->status;
+  return Status(Code::timed_out,
+                cat("'", state_->name, "' was not done within ", nanos_to_seconds(limit),
+                    " s; it is still in flight and may be waited for again"),
+                Culprit{-1, {}, 0, state_->name});
+}
+
+const std::string& Ticket::name() const {
+  static const std::string kNone;
+  return state_ ? state_->name : kNone;
+}
+
+Output Ticket::output() const {
+  Output output;
+  if (state_ == nullptr || !state_->done()) return output;
+  output.dtype = state_->dtype;
+  output.shape = state_->shape;
+  output.bytes = {state_->result.get(), state_->result_bytes};
+  output.splits = state_->splits;
+  output.value = state_->value;
+  return output;
+}
+
+ThreadWorld::ThreadWorld(int size) : core_(std::make_shared<WorldCore>(std::max(1, size))) {}
+int ThreadWorld::size() const { return core_->seats().size(); }
+
+Engine::Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&& other) noexcept {
+  if (this != &other) {
+    if (core_) core_->shutdown();
+    core_ = std::move(other.core_);
+  }
+  return *this;
+}
+Engine::~Engine() {
+  if (core_) core_->shutdown();
+}
+
+Result<Engine> Engine::join() {
+  auto options = Options::from_environment();
+  if (!options) return options.status();
+  return join(std::move(*options));
+}
+
+Result<Engine> Engine::join(Options options) {
+  auto core = EngineCore::join(std::move(options));
+  if (!core) return core.status();
+  return Engine(std::move(*core));
+}
+
+Result<Engine> Engine::join(Options options, const ThreadWorld& world, Rank rank) {
+  auto core = EngineCore::join(std::move(options), world.core(), rank);
+  if (!core) return core.status();
+  return Engine(std::move(*core));
+}
+
+const Identity& Engine::identity() const { return core_->identity(); }
+const Options& Engine::options() const { return core_->options(); }
+
+Ticket Engine::submit(Operation operation, Settings settings) {
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  return core_->submit("", std::move(operations), settings).front();
+}
+
+std::vector<Ticket> Engine::submit_group(std::string_view group, std::vector<Operation> operations,
+                                         Settings settings) {
+  return core_->submit(group, std::move(operations), settings);
+}
+
+Ticket Engine::barrier(ProcessSetId set) {
+  return submit({.kind = Collective::barrier, .name = cat("barrier.", core_->next_barrier(set))},
+                {.process_set = set});
+}
+
+Ticket Engine::join_ranks(ProcessSetId set) {
+  return submit({.kind = Collective::join, .name = "join"}, {.process_set = set});
+}
+
+Result<ProcessSetId> Engine::add_process_set(std::vector<Rank> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  const bool repeated = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+  if (ranks.empty() || repeated || ranks.front() < 0 || ranks.back() >= size()) {
+    return Status(Code::invalid_argument,
+                  cat("a process set needs different ranks from 0 to ", size() - 1, ", not [",
+                      join_text(ranks), "]"));
+  }
+  Operation operation{.kind = Collective::add_process_set,
+                      .name = cat("add_process_set.[", join_text(ranks), "]")};
+  operation.members = std::move(ranks);
+  const Ticket ticket = submit(std::move(operation));
+  if (auto status = ticket.wait(); !status) return status;
+  return static_cast<ProcessSetId>(ticket.output().value);
+}
+
+Status Engine::remove_process_set(ProcessSetId set) {
+  if (set == kWorld || process_set(set).empty()) {
+    return Status(Code::invalid_argument, cat("there is no process set ", set, " to remove"));
+  }
+  Operation operation{.kind = Collective::remove_process_set,
+                      .name = cat("remove_process_set.", set)};
+  operation.members = {static_cast<Rank>(set)};
+  return submit(std::move(operation)).wait();
+}
+
+std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
+Stats Engine::stats() const { return core_->stats(); }
+void Engine::shutdown() {
+  if (core_) core_->shutdown();
+}
+
+std::string_view version() { return UNISONO_VERSION; }
+
+}  // namespace unisono

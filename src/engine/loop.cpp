@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/loop.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "engine/control.hpp"
+
+namespace unisono {
+namespace {
+
+// How long a leaving rank waits for the others to take note before it goes regardless.
+constexpr Nanos kLeaveLimit = std::chrono::seconds(2);
+constexpr std::size_t kEarlyMost = 4096;
+
+Status shut_down_status() {
+  return Status(Code::shut_down, "the engine was shut down before this operation completed");
+}
+
+}  // namespace
+
+Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false) {
+  if (parts_.beats && parts_.transport->size() > 1) {
+    next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
+  }
+  open_world();
+}
+
+Loop::~Loop() {
+  // Abandoned runs own memory that transfers point at: the transport goes first.
+  parts_.transport.reset();
+}
+
+void Loop::open_world() {
+  std::vector<Rank> everyone(static_cast<std::size_t>(parts_.transport->size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  open(0, Members::of(std::move(everyone), parts_.transport->rank()));
+}
+
+void Loop::open(SetId id, Members members) {
+  table_[id] = members;
+  parts_.publish_sets(table_);
+  if (members.me < 0) return;
+  const OrderSettings settings{id, seconds_to_nanos(parts_.options->stall_warning_s),
+                               seconds_to_nanos(parts_.options->stall_limit_s)};
+  auto order = make_order(parts_.options->order, members, settings);
+  sets_[id] = std::make_unique<SetRunner>(SetParts{
+      id, std::move(members), std::move(order), parts_.planner.get(), parts_.options,
+      parts_.transport.get(), &buffers_, &pendings_, parts_.counters, this});
+  for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
+    if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
+      sets_[id]->member_left(rank, parts_.clock->now());
+    }
+  }
+  auto early = early_.extract(id);
+  if (early.empty()) return;
+  for (auto& [from, message] : early.mapped()) handle(from, message);
+}
+
+bool Loop::pass() {
+  const Time now = parts_.clock->now();
+  parts_.inbox->take(batch_);
+  bool worked = !batch_.empty();
+  for (Submission& submission : batch_) accept(submission, now);
+  worked |= parts_.transport->progress(*this);
+  if (now >= next_beat_) {
+    parts_.transport->beat(now, *this);
+    // What a peer did since the last beat is noticed at this one. At half the interval, that delay
+    // and dead_s together stay below what was promised for a stopped rank.
+    next_beat_ = now + seconds_to_nanos(parts_.options->heartbeat_s / 2);
+  }
+  if (parts_.doorkeeper && (door_ready_ || now >= parts_.doorkeeper->deadline())) {
+    door_ready_ = false;
+    parts_.doorkeeper->serve(now);
+    worked = true;
+  }
+  if (failed_.ok()) {
+    // A set may open or close another while it advances, so the map is walked by key.
+    for (auto it = sets_.begin(); it != sets_.end();) {
+      const SetId id = it->first;
+      worked |= it->second->advance(now);
+      if (!failed_.ok()) break;
+      it = sets_.upper_bound(id);
+    }
+  }
+  if (now >= left_check_by_ && failed_.ok() && !leaving()) {
+    left_check_by_ = kNever;
+    const bool stuck = std::any_of(sets_.begin(), sets_.end(),
+                                   [](const auto& set) { return !set.second->drained(); });
+    if (stuck) {
+      const auto gone = std::find(gone_.begin(), gone_.end(), true) - gone_.begin();
+      const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(gone)];
+      fail_job(Status(Code::peer_left, cat(peer.to_string(), " shut down in the middle of a collective"),
+                      Culprit{peer.rank, peer.host, peer.pid, {}}));
+    }
+  }
+  if (leaving()) keep_leaving(now);
+  if (worked) refresh_counters();
+  return worked;
+}
+
+bool Loop::ready() const {
+  return !parts_.inbox->empty() || parts_.transport->ready() || deadline() <= parts_.clock->now();
+}
+
+Time Loop::deadline() const {
+  Time due = std::min({next_beat_, leave_by_, left_check_by_});
+  if (parts_.doorkeeper) due = std::min(due, parts_.doorkeeper->deadline());
+  if (failed_.ok()) {
+    for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());
+  }
+  return due;
+}
+
+void Loop::accept(Submission& submission, Time now) {
+  if (submission.leave) return begin_leaving(now);
+  for (Pending& pending : submission.operations) {
+    const auto set = sets_.find(pending.request.set);
+    Status refusal;
+    if (!failed_.ok()) {
+      refusal = name_tensor(failed_, pending.request);
+    } else if (leaving()) {
+      refusal = shut_down_status();
+    } else if (set == sets_.end()) {
+      refusal = Status(Code::invalid_argument, cat("'", pending.request.name, "': process set ",
+                                                   pending.request.set, " was removed"));
+    }
+    if (!refusal.ok()) {
+      Counters::add(parts_.counters->operations_failed);
+      resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
+      continue;
+    }
+    Request request = pending.request;
+    pending.submitted = now;
+    pendings_.add(std::move(pending));
+    set->second->submit(std::move(request), now);
+  }
+}
+
+void Loop::on_message(Rank from, std::span<const std::byte> message) {
+  if (failed_.ok()) handle(from, message);
+}
+
+void Loop::handle(Rank from, std::span<const std::byte> message) {
+  auto control = decode_control(message);
+  if (!control) return fail_job(lost(from, control.status()));
+  if (control->kind == ControlKind::abort) return fail_job(control->status);
+
+  const auto set = sets_.find(control->set);
+  if (set == sets_.end()) {
+    if (control->set < next_set_) return;   // closed already
+    auto& waiting = early_[control->set];
+    if (waiting.size() >= kEarlyMost) {
+      return fail_job(lost(from, Status(Code::corrupted, "too many messages for an unknown set")));
+    }
+    waiting.emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
+    return;
+  }
+  const Time now = parts_.clock->now();
+  switch (control->kind) {
+    case ControlKind::order:
+      if (auto status = set->second->receive(from, control->body, now); !status) {
+        fail_job(lost(from, status));
+      }
+      break;
+    case ControlKind::leave_request:
+      set->second->member_left(from, now);
+      // Whatever the order still has to say goes out before the leave is granted.
+      set->second->advance(now);
+      if (failed_.ok()) {
+        parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set));
+      }
+      break;
+    case ControlKind::leave_granted:
+      leave_granted_[control->set] = true;
+      break;
+    case ControlKind::abort:
+      break;
+  }
+}
+
+Status Loop::lost(Rank rank, const Status& why) const {
+  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(rank)];
+  return Status(why.code() == Code::corrupted ? Code::corrupted : Code::peer_lost,
+                cat(peer.to_string(), ": ", why.message()),
+                Culprit{peer.rank, peer.host, peer.pid, {}});
+}
+
+void Loop::on_lost(Rank peer, const Status& why) {
+  gone_[static_cast<std::size_t>(peer)] = true;
+  if (leaving()) return;                    // whoever leaves does not mind who else is gone
+  fail_job(why);
+}
+
+void Loop::on_left(Rank peer) {
+  gone_[static_cast<std::size_t>(peer)] = true;
+  if (!failed_.ok()) return;
+  const Time now = parts_.clock->now();
+  left_check_by_ = now + seconds_to_nanos(parts_.options->dead_s);
+  for (auto& [id, set] : sets_) {
+    if (set->members().index_of(peer) >= 0) set->member_left(peer, now);
+  }
+}
+
+// An order knows ranks only; the engine knows who they are.
+Status Loop::name_peer(const Status& status) const {
+  Culprit culprit = status.culprit();
+  if (culprit.rank < 0 || !culprit.host.empty()) return status;
+  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(culprit.rank)];
+  culprit.host = peer.host;
+  culprit.pid = peer.pid;
+  return Status(status.code(), status.message(), std::move(culprit));
+}
+
+void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
+  if (gone_[static_cast<std::size_t>(to)]) return;
+  parts_.transport->post(to, encode_order(set, message));
+}
+
+SetId Loop::open_set(const std::vector<Rank>& ranks) {
+  const SetId id = next_set_++;
+  open(id, Members::of(ranks, parts_.transport->rank()));
+  return id;
+}
+
+void Loop::close_set(SetId set) {
+  const Status removed(Code::shut_down, cat("process set ", set, " was removed"));
+  if (const auto it = sets_.find(set); it != sets_.end()) {
+    if (auto run = it->second->stop(removed)) abandoned_.push_back(std::move(run));
+    sets_.erase(it);
+  }
+  for (Pending& pending : pendings_.take_all(set)) {
+    resolve(pending, removed, [this](const Request& r) { release_name(r); });
+  }
+  table_.erase(set);
+  parts_.publish_sets(table_);
+}
+
+void Loop::fail_job(const Status& status) {
+  if (!failed_.ok()) return;
+  failed_ = status;
+  log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
+  const auto message = encode_abort(status);
+  for (const PeerInfo& peer : parts_.peers) {
+    if (peer.rank == parts_.transport->rank() || peer.rank == status.culprit().rank) continue;
+    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
+  }
+  for (auto& [id, set] : sets_) {
+    if (auto run = set->stop(status)) abandoned_.push_back(std::move(run));
+  }
+  fail_all_pending(status);
+}
+
+void Loop::fail_all_pending(const Status& status) {
+  for (Pending& pending : pendings_.take_all()) {
+    Counters::add(parts_.counters->operations_failed);
+    resolve(pending, name_tensor(status, pending.request),
+            [this](const Request& r) { release_name(r); });
+  }
+}
+
+void Loop::begin_leaving(Time now) {
+  if (leaving()) return;
+  leave_by_ = now + kLeaveLimit;
+  if (!failed_.ok()) return;
+  for (auto& [id, set] : sets_) {
+    const Rank coordinator = set->members().rank_of(0);
+    if (coordinator == parts_.transport->rank()) continue;
+    leave_granted_[id] = false;
+    if (!gone_[static_cast<std::size_t>(coordinator)]) {
+      parts_.transport->post(coordinator, encode_leave(ControlKind::leave_request, id));
+    }
+  }
+}
+
+// First every coordinator grants the leave and what was agreed before is finished, then goodbye.
+void Loop::keep_leaving(Time now) {
+  const bool late = now >= leave_by_;
+  if (!said_goodbye_) {
+    bool granted = true;
+    for (const auto& [id, yes] : leave_granted_) {
+      const auto set = sets_.find(id);
+      if (set == sets_.end()) continue;
+      granted &= yes || gone_[static_cast<std::size_t>(set->second->members().rank_of(0))];
+    }
+    const bool drained = std::all_of(sets_.begin(), sets_.end(),
+                                     [](const auto& set) { return set.second->drained(); });
+    if (failed_.ok() && !(granted && drained) && !late) return;
+    for (auto& [id, set] : sets_) {
+      if (auto run = set->stop(shut_down_status())) abandoned_.push_back(std::move(run));
+    }
+    fail_all_pending(shut_down_status());
+    parts_.transport->leave();
+    said_goodbye_ = true;
+  }
+  finished_ = parts_.transport->left() || late;
+}
+
+void Loop::refresh_counters() {
+  const TransportStats stats = parts_.transport->stats();
+  Counters::set(parts_.counters->control_messages, stats.control_messages);
+  Counters::set(parts_.counters->control_bytes, stats.control_bytes);
+  Counters::set(parts_.counters->data_bytes, stats.data_bytes);
+  if (parts_.doorkeeper) {
+    Counters::set(parts_.counters->strangers, parts_.doorkeeper->strangers());
+  }
+}
+
+}  // namespace unisono

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The one loop: takes submissions, talks to the peers, lets every process set advance.
+// It decides nothing about threads; core.hpp says who calls pass() and when to sleep.
+// Thread: whoever holds the driver token.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/inbox.hpp"
+#include "engine/set_runner.hpp"
+#include "launch/join.hpp"
+#include "model/peer.hpp"
+#include "submit/names.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+// What a submitting thread hands over: operations that belong together, or the wish to leave.
+struct Submission {
+  std::vector<Pending> operations;
+  bool leave = false;
+};
+
+using SetTable = std::map<SetId, Members>;
+
+struct LoopParts {
+  const Options* options = nullptr;
+  const Clock* clock = nullptr;
+  Inbox<Submission>* inbox = nullptr;
+  NameRegistry* names = nullptr;
+  Counters* counters = nullptr;
+  std::vector<PeerInfo> peers;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Doorkeeper> doorkeeper;   // may be null
+  std::unique_ptr<Planner> planner;
+  bool beats = true;                        // false: peers are threads and cannot fall silent
+  std::function<void(const SetTable&)> publish_sets;
+};
+
+class Loop final : private TransportListener, private SetHost {
+ public:
+  explicit Loop(LoopParts parts);
+  ~Loop() override;
+
+  // Does what can be done now; true when anything was.
+  bool pass();
+  // Whether pass() would find something at once: the last look before sleeping.
+  bool ready() const;
+  // When pass() must run next although nothing arrives.
+  Time deadline() const;
+  void door_is_ready() { door_ready_ = true; }
+  // Everything said, or waited for long enough: the loop may be destroyed.
+  bool finished() const { return finished_; }
+
+ private:
+  void accept(Submission& submission, Time now);
+  void begin_leaving(Time now);
+  void keep_leaving(Time now);
+  void fail_all_pending(const Status& status);
+  void open_world();
+  void open(SetId id, Members members);
+  void handle(Rank from, std::span<const std::byte> message);
+  Status lost(Rank rank, const Status& why) const;
+  void refresh_counters();
+  bool leaving() const { return leave_by_ != kNever; }
+
+  void on_message(Rank from, std::span<const std::byte> message) override;
+  void on_lost(Rank peer, const Status& why) override;
+  void on_left(Rank peer) override;
+
+  void post_order(SetId set, Rank to, std::span<const std::byte> message) override;
+  SetId open_set(const std::vector<Rank>& ranks) override;
+  void close_set(SetId set) override;
+  void release_name(const Request& request) override { parts_.names->release(request); }
+  void fail_job(const Status& status) override;
+  Status name_peer(const Status& status) const override;
+
+  LoopParts parts_;
+  BufferPool buffers_;
+  Pendings pendings_;
+  std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
+  SetTable table_;                          // all of them
+  SetId next_set_ = 1;
+  // Messages for sets that this rank has yet to hear of.
+  std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
+  std::vector<std::unique_ptr<BucketRun>> abandoned_;
+  std::vector<Submission> batch_;
+  std::vector<bool> gone_;                  // peers that left in good order
+  Time next_beat_ = kNever;
+  Status failed_;
+  std::map<SetId, bool> leave_granted_;
+  Time leave_by_ = kNever, left_check_by_ = kNever;
+  bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
+};
+
+}  // namespace unisono

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wiring.hpp"
+
+#include <cstdlib>
+
+#include "base/text.hpp"
+
+namespace unisono {
+
+Lookup process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+Result<std::unique_ptr<Planner>> wire_planner(const Options& options) {
+  auto planner = make_planner(options.planner, {options.fusion_bytes, options.fuse_groups});
+  if (planner == nullptr) {
+    return Status(Code::invalid_argument, cat("there is no planner '", options.planner, "'"));
+  }
+  return planner;
+}
+
+}  // namespace unisono

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The only place that names concrete parts: options in, parts out.
+#pragma once
+
+#include <memory>
+
+#include "launch/join.hpp"
+#include "plan/planner.hpp"
+#include "unisono/options.hpp"
+
+namespace unisono {
+
+Lookup process_environment();
+Result<std::unique_ptr<Planner>> wire_planner(const Options& options);
+
+}  // namespace unisono

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/world.hpp"
+
+#include "base/text.hpp"
+
+namespace unisono {
+
+Status WorldCore::agree(const Options& options, Rank rank) {
+  std::lock_guard lock(mutex_);
+  if (!agreed_) {
+    agreed_ = options;
+    first_ = rank;
+    return {};
+  }
+  if (options.agreed_hash() == agreed_->agreed_hash()) return {};
+  for (const OptionRow& row : option_table()) {
+    const std::string mine = options.get(row.key), theirs = agreed_->get(row.key);
+    if (!row.agreed || mine == theirs) continue;
+    return Status(Code::refused,
+                  cat("option ", row.key, ": rank ", first_, " has ", theirs, ", rank ", rank,
+                      " has ", mine, "; give every rank the same ", row.variable),
+                  Culprit{rank, {}, 0, {}});
+  }
+  return {};
+}
+
+}  // namespace unisono

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "array.hpp"
+#include "bindings.hpp"
+#include "unisono/unisono.hpp"
+
+namespace unisono::python {
+namespace {
+
+// Leaving the job may wait for other ranks, which may be threads that need the GIL to leave too.
+class Member {
+ public:
+  explicit Member(Engine engine) : engine_(std::move(engine)) {}
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  ~Member() {
+    const nb::gil_scoped_release unlocked;
+    engine_.reset();
+  }
+  Engine& engine() { return *engine_; }
+
+ private:
+  std::optional<Engine> engine_;
+};
+
+Member* join(const Options& options, const ThreadWorld* world, Rank rank) {
+  std::optional<Result<Engine>> engine;
+  {
+    const nb::gil_scoped_release unlocked;
+    engine = world ? Engine::join(options, *world, rank) : Engine::join(options);
+  }
+  return new Member(value_or_raise(std::move(*engine)));
+}
+
+// A mistake found while submitting is raised by the call that made it. What goes wrong later,
+// with other ranks involved, is raised by whoever waits.
+void raise_if_refused(const Ticket& ticket) {
+  if (!ticket.done()) return;
+  const Status status = ticket.wait();
+  switch (status.code()) {
+    case Code::invalid_argument:
+    case Code::duplicate_name:
+    case Code::shut_down:
+    case Code::forked: raise_unless_ok(status); break;
+    default: break;
+  }
+}
+
+Ticket submit(Member& self, Collective kind, std::string name, std::string_view dtype,
+              nb::object array, bool in_place, const Settings& settings) {
+  release_dropped();
+  Operation operation = operation_on(kind, std::move(name), dtype, std::move(array), in_place);
+  Ticket ticket;
+  {
+    const nb::gil_scoped_release unlocked;
+    ticket = self.engine().submit(std::move(operation), settings);
+  }
+  raise_if_refused(ticket);
+  return ticket;
+}
+
+std::vector<Ticket> submit_group(Member& self, std::string_view group, Collective kind,
+                                 const std::vector<std::string>& names,
+                                 const std::vector<std::string>& dtypes,
+                                 const std::vector<nb::object>& arrays, bool in_place,
+                                 const Settings& settings) {
+  release_dropped();
+  std::vector<Operation> operations;
+  operations.reserve(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    operations.push_back(operation_on(kind, names.at(i), dtypes.at(i), arrays[i], in_place));
+  }
+  std::vector<Ticket> tickets;
+  {
+    const nb::gil_scoped_release unlocked;
+    tickets = self.engine().submit_group(group, std::move(operations), settings);
+  }
+  for (const Ticket& ticket : tickets) raise_if_refused(ticket);
+  return tickets;
+}
+
+ProcessSetId add_process_set(Member& self, std::vector<Rank> ranks) {
+  std::optional<Result<ProcessSetId>> id;
+  {
+    const nb::gil_scoped_release unlocked;
+    id = self.engine().add_process_set(std::move(ranks));
+  }
+  return value_or_raise(std::move(*id));
+}
+
+void remove_process_set(Member& self, ProcessSetId id) {
+  Status status;
+  {
+    const nb::gil_scoped_release unlocked;
+    status = self.engine().remove_process_set(id);
+  }
+  raise_unless_ok(status);
+}
+
+nb::dict stats(Member& self) {
+  const Stats now = self.engine().stats();
+  nb::dict all;
+  all["control_messages"] = now.control_messages;
+  all["control_bytes"] = now.control_bytes;
+  all["data_bytes"] = now.data_bytes;
+  all["cycles"] = now.cycles;
+  all["buckets"] = now.buckets;
+  all["operations"] = now.operations;
+  all["operations_failed"] = now.operations_failed;
+  all["cache_hits"] = now.cache_hits;
+  all["cache_misses"] = now.cache_misses;
+  all["strangers"] = now.strangers;
+  all["wakeups"] = now.wakeups;
+  all["order_digest"] = now.order_digest;
+  all["in_flight"] = now.in_flight;
+  all["engine_cpu_s"] = now.engine_cpu_s;
+  all["exposed_s"] = now.exposed_s;
+  return all;
+}
+
+void bind_values(nb::module_& module) {
+  nb::class_<Settings>(module, "Settings")
+      .def("__init__",
+           [](Settings* self, ReduceOp op, double prescale, double postscale, Rank root,
+              ProcessSetId set, int priority, std::vector<std::int64_t> splits) {
+             new (self) Settings{.op = op, .prescale = prescale, .postscale = postscale,
+                                 .root = root, .process_set = set, .priority = priority,
+                                 .codec = {}, .splits = std::move(splits), .on_done = {}};
+           },
+           nb::arg("op") = ReduceOp::average, nb::arg("prescale") = 1.0,
+           nb::arg("postscale") = 1.0, nb::arg("root") = 0, nb::arg("process_set") = kWorld,
+           nb::arg("priority") = 0, nb::arg("splits") = std::vector<std::int64_t>{})
+      .def_ro("process_set", &Settings::process_set);
+  nb::class_<ThreadWorld>(module, "ThreadWorld", "Seats for ranks that are threads of one process.")
+      .def(nb::init<int>(), nb::arg("size"))
+      .def("size", &ThreadWorld::size);
+  nb::class_<Identity>(module, "Identity")
+      .def_ro("rank", &Identity::rank)
+      .def_ro("size", &Identity::size)
+      .def_ro("local_rank", &Identity::local_rank)
+      .def_ro("local_size", &Identity::local_size)
+      .def_ro("cross_rank", &Identity::cross_rank)
+      .def_ro("cross_size", &Identity::cross_size)
+      .def_ro("host", &Identity::host)
+      .def_ro("source", &Identity::source);
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& module) {
+  bind_values(module);
+  nb::class_<Member>(module, "Engine")
+      .def_static("join", &join, nb::arg("options"), nb::arg("world").none() = nb::none(),
+                  nb::arg("rank") = 0)
+      .def_prop_ro("identity", [](Member& self) { return self.engine().identity(); })
+      .def_prop_ro("options", [](Member& self) { return self.engine().options(); })
+      .def("submit", &submit)
+      .def("submit_group", &submit_group)
+      .def("barrier", [](Member& self, ProcessSetId set) { return self.engine().barrier(set); },
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("join_ranks",
+           [](Member& self, ProcessSetId set) { return self.engine().join_ranks(set); },
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("add_process_set", &add_process_set)
+      .def("remove_process_set", &remove_process_set)
+      .def("process_set",
+           [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
+      .def("stats", &stats)
+      .def("shutdown", [](Member& self) { self.engine().shutdown(); },
+           nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace unisono::python

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks as processes started by ``unisono run``."""
+
+import pathlib
+
+import pytest
+
+import ranks
+
+JOBS = pathlib.Path(__file__).parent / "jobs"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "numpy"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_horovod_style_script(size):
+    output = ranks.as_processes(size, JOBS / "horovod_style.py")
+    assert all(f"rank {rank} done" in output for rank in range(size))
+
+
+def test_survivors_name_the_lost_rank_within_a_second():
+    output = ranks.as_processes(3, JOBS / "lose_a_peer.py", expect=1)
+    times = [float(line.split("named in ")[1].split(" s:")[0])
+             for line in output.splitlines() if "named in " in line]
+    assert len(times) == 2 and max(times) < 1.0, output
+
+
+def test_interrupt_while_waiting():
+    output = ranks.as_processes(2, JOBS / "interrupted.py")
+    assert "interrupted" in output
+
+
+@pytest.mark.parametrize("example", ["allreduce.py", "linear_regression.py"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_examples_run(example, size):
+    ranks.as_processes(size, EXAMPLES / example)

@@ -1,0 +1,343 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""The engine as an object: what ``unisono.allreduce()`` and its kin call on the default one.
+
+Thread safety: every method may be called from any thread. Several engines may live in one process.
+Arguments after the tensor (and root or splits) are given by name.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import Any, Iterable, Optional, Sequence, Union
+
+from . import _core, arrays, objects
+from .errors import InvalidArgument
+from .handle import Handle
+from .process_set import ProcessSet, global_process_set, identity_of
+
+ReduceOp = _core.ReduceOp
+Tensor = Any
+AnySet = Union[ProcessSet, int]
+_ALL = global_process_set
+_KIND = _core.Collective
+
+
+def make_options(options: Union[_core.Options, dict, None], overrides: dict) -> _core.Options:
+    """The environment's options, or the given ones, with the overrides on top."""
+    if isinstance(options, dict):
+        options, overrides = None, {**options, **overrides}
+    made = options.copy() if options is not None else _core.Options.from_environment()
+    for key, value in overrides.items():
+        made.set(key, str(value).lower() if isinstance(value, bool) else str(value))
+    return made
+
+
+def _operator(average: Optional[bool], op: Optional[ReduceOp]) -> ReduceOp:
+    if op is None:
+        return ReduceOp.Sum if average is False else ReduceOp.Average
+    if average is not None:
+        raise InvalidArgument("give op or average, not both")
+    return op
+
+
+class Engine:
+    """Joins the job that the environment describes (unisono run, torchrun, mpirun, srun), or a job
+    of one when there is none; with ``world`` and ``rank``, joins as a thread of this process.
+
+    ``options`` is an unisono.Options or a dict; keywords set single options by name.
+    """
+
+    def __init__(self, options: Union[_core.Options, dict, None] = None, *,
+                 world: Optional[_core.ThreadWorld] = None, rank: int = 0, **overrides: Any):
+        self._core = _core.Engine.join(make_options(options, overrides), world, rank)
+        self._identity = self._core.identity
+        # One count per process set: ranks outside a set do not see its unnamed operations.
+        self._unnamed = collections.defaultdict(itertools.count)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.shutdown()
+
+    def __repr__(self) -> str:
+        return f"<unisono.Engine rank {self.rank()} of {self.size()}>"
+
+    def shutdown(self) -> None:
+        """Leaves the job; what is pending fails with unisono.ShutDown. Safe to call twice."""
+        self._core.shutdown()
+
+    def rank(self) -> int:
+        return self._identity.rank
+
+    def size(self) -> int:
+        return self._identity.size
+
+    def local_rank(self) -> int:
+        return self._identity.local_rank
+
+    def local_size(self) -> int:
+        return self._identity.local_size
+
+    def cross_rank(self) -> int:
+        return self._identity.cross_rank
+
+    def cross_size(self) -> int:
+        return self._identity.cross_size
+
+    def options(self) -> _core.Options:
+        return self._core.options
+
+    def stats(self) -> dict[str, Union[int, float]]:
+        """Counters since the engine joined; order_digest is equal on ranks that agree."""
+        return self._core.stats()
+
+    def allreduce(self, tensor: Tensor, *, name: Optional[str] = None,
+                  op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                  prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                  process_set: AnySet = _ALL, priority: int = 0) -> Tensor:
+        """The reduction of every rank's tensor, as a new tensor. op defaults to Average."""
+        return self._allreduce(tensor, False, name, op, average, prescale_factor,
+                               postscale_factor, process_set, priority).wait()
+
+    def allreduce_async(self, tensor: Tensor, *, name: Optional[str] = None,
+                        op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                        prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                        process_set: AnySet = _ALL, priority: int = 0) -> Handle:
+        """Like allreduce(), at once; the tensor is left alone until the handle is done."""
+        return self._allreduce(tensor, False, name, op, average, prescale_factor,
+                               postscale_factor, process_set, priority)
+
+    def allreduce_(self, tensor: Tensor, *, name: Optional[str] = None,
+                   op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                   prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                   process_set: AnySet = _ALL, priority: int = 0) -> Tensor:
+        """Like allreduce(), writing the result into the tensor."""
+        return self._allreduce(tensor, True, name, op, average, prescale_factor,
+                               postscale_factor, process_set, priority).wait()
+
+    def allreduce_async_(self, tensor: Tensor, *, name: Optional[str] = None,
+                         op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                         prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                         process_set: AnySet = _ALL, priority: int = 0) -> Handle:
+        """Like allreduce_(), at once."""
+        return self._allreduce(tensor, True, name, op, average, prescale_factor,
+                               postscale_factor, process_set, priority)
+
+    def grouped_allreduce(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                          op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                          prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                          process_set: AnySet = _ALL) -> list[Tensor]:
+        """Many tensors that become ready, travel and are checked as one unit."""
+        return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
+                                       postscale_factor, process_set).wait()
+
+    def grouped_allreduce_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                                op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                                prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                                process_set: AnySet = _ALL) -> Handle:
+        return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
+                                       postscale_factor, process_set)
+
+    def grouped_allreduce_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                           op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                           process_set: AnySet = _ALL) -> list[Tensor]:
+        return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
+                                       postscale_factor, process_set).wait()
+
+    def grouped_allreduce_async_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                                 op: Optional[ReduceOp] = None, average: Optional[bool] = None,
+                                 prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                                 process_set: AnySet = _ALL) -> Handle:
+        return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
+                                       postscale_factor, process_set)
+
+    def allgather(self, tensor: Tensor, *, name: Optional[str] = None,
+                  process_set: AnySet = _ALL) -> Tensor:
+        """Every rank's rows, in rank order; first dimensions may differ."""
+        return self.allgather_async(tensor, name=name, process_set=process_set).wait()
+
+    def allgather_async(self, tensor: Tensor, *, name: Optional[str] = None,
+                        process_set: AnySet = _ALL) -> Handle:
+        return self._submit(_KIND.allgather, tensor, False, name, self._settings(process_set))
+
+    def grouped_allgather(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                          process_set: AnySet = _ALL) -> list[Tensor]:
+        return self.grouped_allgather_async(tensors, name=name, process_set=process_set).wait()
+
+    def grouped_allgather_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                                process_set: AnySet = _ALL) -> Handle:
+        return self._submit_group(_KIND.allgather, tensors, False, name,
+                                  self._settings(process_set))
+
+    def broadcast(self, tensor: Tensor, root_rank: int, *, name: Optional[str] = None,
+                  process_set: AnySet = _ALL) -> Tensor:
+        """The tensor of root_rank, a rank of the whole job, as a new tensor on every rank."""
+        return self.broadcast_async(tensor, root_rank, name=name, process_set=process_set).wait()
+
+    def broadcast_async(self, tensor: Tensor, root_rank: int, *, name: Optional[str] = None,
+                        process_set: AnySet = _ALL) -> Handle:
+        settings = self._settings(process_set, root=root_rank)
+        return self._submit(_KIND.broadcast, tensor, False, name, settings)
+
+    def broadcast_(self, tensor: Tensor, root_rank: int, *, name: Optional[str] = None,
+                   process_set: AnySet = _ALL) -> Tensor:
+        return self.broadcast_async_(tensor, root_rank, name=name, process_set=process_set).wait()
+
+    def broadcast_async_(self, tensor: Tensor, root_rank: int, *, name: Optional[str] = None,
+                         process_set: AnySet = _ALL) -> Handle:
+        settings = self._settings(process_set, root=root_rank)
+        return self._submit(_KIND.broadcast, tensor, True, name, settings)
+
+    def reducescatter(self, tensor: Tensor, *, name: Optional[str] = None,
+                      op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
+                      postscale_factor: float = 1.0, process_set: AnySet = _ALL) -> Tensor:
+        """This rank's rows of the reduction; earlier ranks take the remainder rows."""
+        return self.reducescatter_async(
+            tensor, name=name, op=op, prescale_factor=prescale_factor,
+            postscale_factor=postscale_factor, process_set=process_set).wait()
+
+    def reducescatter_async(self, tensor: Tensor, *, name: Optional[str] = None,
+                            op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
+                            postscale_factor: float = 1.0, process_set: AnySet = _ALL) -> Handle:
+        settings = self._settings(process_set, op=_operator(None, op), prescale=prescale_factor,
+                                  postscale=postscale_factor)
+        return self._submit(_KIND.reducescatter, tensor, False, name, settings)
+
+    def grouped_reducescatter(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                              op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
+                              postscale_factor: float = 1.0,
+                              process_set: AnySet = _ALL) -> list[Tensor]:
+        return self.grouped_reducescatter_async(
+            tensors, name=name, op=op, prescale_factor=prescale_factor,
+            postscale_factor=postscale_factor, process_set=process_set).wait()
+
+    def grouped_reducescatter_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
+                                    op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
+                                    postscale_factor: float = 1.0,
+                                    process_set: AnySet = _ALL) -> Handle:
+        settings = self._settings(process_set, op=_operator(None, op), prescale=prescale_factor,
+                                  postscale=postscale_factor)
+        return self._submit_group(_KIND.reducescatter, tensors, False, name, settings)
+
+    def alltoall(self, tensor: Tensor, splits: Optional[Iterable[int]] = None, *,
+                 name: Optional[str] = None, process_set: AnySet = _ALL) -> Any:
+        """Sends splits[i] rows to rank i. Gives (rows received, how many from each rank), or the
+        rows alone when no splits were given and the parts are equal."""
+        return self.alltoall_async(tensor, splits, name=name, process_set=process_set).wait()
+
+    def alltoall_async(self, tensor: Tensor, splits: Optional[Iterable[int]] = None, *,
+                       name: Optional[str] = None, process_set: AnySet = _ALL) -> Handle:
+        rows = [] if splits is None else [int(count) for count in splits]
+        settings = self._settings(process_set, splits=rows)
+        return self._submit(_KIND.alltoall, tensor, False, name, settings,
+                            with_splits=splits is not None)
+
+    def barrier(self, process_set: AnySet = _ALL) -> None:
+        """Returns when every rank of the set has called it."""
+        self._core.barrier(identity_of(process_set)).wait()
+
+    def join(self, device: int = -1) -> int:
+        """This rank has no more data: it gives the neutral element until every rank has joined.
+        Returns the last rank that joined. The device is accepted for Horovod's sake."""
+        ticket = self._core.join_ranks(0)
+        ticket.wait()
+        return ticket.value
+
+    def poll(self, handle: Handle) -> bool:
+        """Whether synchronize() would return at once."""
+        return handle.done()
+
+    def synchronize(self, handle: Handle, timeout: Optional[float] = None) -> Any:
+        """The result of an asynchronous call; see Handle.wait()."""
+        return handle.wait(timeout)
+
+    def broadcast_object(self, obj: Any = None, root_rank: int = 0, *, name: Optional[str] = None,
+                         process_set: AnySet = _ALL) -> Any:
+        """root_rank's object on every rank. Travels as a pickle inside an authenticated
+        collective, so it unpickles only what ranks of this very job have sent."""
+        return objects.broadcast_object(self, obj, root_rank, name, process_set)
+
+    def allgather_object(self, obj: Any, *, name: Optional[str] = None,
+                         process_set: AnySet = _ALL) -> list[Any]:
+        """Every rank's object, in rank order; travels as broadcast_object() does."""
+        return objects.allgather_object(self, obj, name, process_set)
+
+    def add_process_set(self, process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
+        """Registers a subset of ranks. Every rank of the job calls it with the same ranks."""
+        if not isinstance(process_set, ProcessSet):
+            process_set = ProcessSet(process_set)
+        if process_set.process_set_id is not None:
+            raise InvalidArgument(f"{process_set!r} is registered already")
+        process_set.process_set_id = self._core.add_process_set(process_set.ranks or [])
+        process_set._engine = self
+        return process_set
+
+    def remove_process_set(self, process_set: ProcessSet) -> bool:
+        """Every rank calls it. False when the set is the whole job or not registered."""
+        if not process_set.process_set_id:
+            return False
+        self._core.remove_process_set(process_set.process_set_id)
+        process_set.process_set_id = process_set._engine = None
+        return True
+
+    def _settings(self, process_set: AnySet, **fields: Any) -> _core.Settings:
+        return _core.Settings(process_set=identity_of(process_set), **fields)
+
+    def _base_name(self, call: str, name: Optional[str], settings: _core.Settings) -> str:
+        if name is None:
+            return f"{call}.noname.{next(self._unnamed[settings.process_set])}"
+        return f"{call}.{name}"
+
+    def _allreduce(self, tensor: Tensor, in_place: bool, name: Optional[str],
+                   op: Optional[ReduceOp], average: Optional[bool], prescale: float,
+                   postscale: float, process_set: AnySet, priority: int) -> Handle:
+        settings = self._settings(process_set, op=_operator(average, op), prescale=prescale,
+                                  postscale=postscale, priority=priority)
+        return self._submit(_KIND.allreduce, tensor, in_place, name, settings)
+
+    def _grouped_allreduce(self, tensors: Sequence[Tensor], in_place: bool, name: Optional[str],
+                           op: Optional[ReduceOp], average: Optional[bool], prescale: float,
+                           postscale: float, process_set: AnySet) -> Handle:
+        settings = self._settings(process_set, op=_operator(average, op), prescale=prescale,
+                                  postscale=postscale)
+        return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings)
+
+    def _submit(self, kind: _core.Collective, tensor: Tensor, in_place: bool, name: Optional[str],
+                settings: _core.Settings, with_splits: bool = False) -> Handle:
+        taken = arrays.take(tensor, in_place)
+        ticket = self._core.submit(kind, self._base_name(kind.name, name, settings), taken.dtype,
+                                   taken.memory, in_place, settings)
+
+        def finish() -> Any:
+            if in_place:
+                return _written(taken, tensor)
+            result = taken.wrap(ticket)
+            return (result, taken.rows(ticket.splits)) if with_splits else result
+
+        return Handle([ticket], finish)
+
+    def _submit_group(self, kind: _core.Collective, tensors: Sequence[Tensor], in_place: bool,
+                      name: Optional[str], settings: _core.Settings) -> Handle:
+        tensors = list(tensors)
+        taken = [arrays.take(tensor, in_place) for tensor in tensors]
+        group = self._base_name(f"grouped_{kind.name}", name, settings)
+        names = [f"{group}_{i}of{len(taken)}" for i in range(1, len(taken) + 1)]
+        tickets = self._core.submit_group(group, kind, names, [t.dtype for t in taken],
+                                          [t.memory for t in taken], in_place, settings)
+
+        def finish() -> list[Any]:
+            if in_place:
+                return [_written(each, tensor) for each, tensor in zip(taken, tensors)]
+            return [each.wrap(ticket) for each, ticket in zip(taken, tickets)]
+
+        return Handle(tickets, finish)
+
+
+def _written(taken: arrays.Taken, tensor: Tensor) -> Tensor:
+    if taken.restore is not None:
+        taken.restore()
+    return tensor

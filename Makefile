@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+# Doors to the scripts. Everything is safe to repeat; CMake alone is enough for C++ users.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo test test-long docs format tidy clean
+
+# Lets ccache share objects between build folders of this tree.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+help:  ## Print this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## Install what is missing: system packages, a virtual environment in .venv
+	@scripts/setup
+
+build: setup  ## Build everything (release); .venv gets the unisono command and module
+	@scripts/build
+
+demo: build  ## Two local ranks train a small network through unisono
+	@scripts/demo
+
+test:  ## Every test this machine can run; ends with "N passed, N failed, N skipped"
+	@scripts/setup --tests
+	@scripts/test
+
+test-long:  ## The same with all sanitisers on everything, and the long soak and kill tests
+	@scripts/setup --tests
+	@scripts/test --long
+
+docs: build  ## Write the generated part of docs/OPTIONS.md
+	@UNISONO_UPDATE_DOCS=1 build/release/src/model_test --gtest_brief=1 --gtest_filter='OptionTable.*'
+
+format:  ## Format all C++ (needs clang-format)
+	@git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.h' | xargs clang-format -i
+
+tidy: build  ## Run clang-tidy over src (needs clang-tidy)
+	@git ls-files -co --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy --quiet -p build/release
+
+clean:  ## Remove what was built; .venv stays
+	rm -rf build dist

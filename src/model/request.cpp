@@ -44,7 +44,9 @@ Request decode_request(ByteReader& in) {
   const bool known = r.kind <= Collective::remove_process_set &&
                      static_cast<int>(r.dtype) < kDTypeCount &&
                      static_cast<int>(r.op) < kReduceOpCount;
-  if (!known || !element_count(r.shape)) in.fail();
+  // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.
+  const auto elements = element_count(r.shape);
+  if (!known || !elements || *elements > INT64_MAX / 8) in.fail();
   return r;
 }
 

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// How the start of a segment is laid out: one slot per process set, holding the counters its owner
+// publishes to the other members, and the two windows small messages pass through.
+//
+// Every counter has one writer, the segment's owner, and only ever grows: (operation << 20) plus
+// how far the operation is, so that "reached" is one comparison.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace unisono {
+
+inline constexpr std::size_t kBoardSlots = 64;
+inline constexpr int kMostMembers = 256;
+inline constexpr std::size_t kTinyBytes = 32 << 10;
+inline constexpr std::size_t kInlineBytes = 96;
+inline constexpr unsigned kProgressBits = 20;
+
+using Mark = std::uint64_t;
+inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
+  return (operation << kProgressBits) + progress;
+}
+
+// Counters and, beside the one that announces it, room for a message of a few words: waiting for
+// the counter brings the message along in the same cache line.
+struct alignas(128) BoardLine {
+  std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
+  std::byte message[kInlineBytes];
+};
+struct alignas(128) BoardCounters {
+  std::atomic<Mark> out{0};                 // the owner's part of the result is readable so far
+  std::atomic<Mark> done{0};                // the owner reads nothing more of this operation
+  std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
+  std::atomic<std::uint64_t> resident{0};   // 1: the window is the caller's own tensor
+};
+
+struct BoardSlot {
+  BoardLine line[2];                        // by parity of the operation
+  BoardCounters counters;
+  alignas(4096) std::byte tiny[2][kTinyBytes];
+};
+
+inline constexpr std::size_t kBoardBytes = kBoardSlots * sizeof(BoardSlot);
+
+}  // namespace unisono

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "arena/neighbourhood.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "arena/board.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 30;
+
+std::size_t machine_bytes() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : std::size_t{8} << 30;
+}
+
+}  // namespace
+
+Neighbourhood::Neighbourhood(Rank self, int size, Segment own, Ringer bell)
+    : self_(self),
+      own_(std::make_shared<Segment>(std::move(own))),
+      heap_(std::make_unique<Heap>(kBoardBytes, own_->size())),
+      by_rank_(static_cast<std::size_t>(size)) {
+  by_rank_[static_cast<std::size_t>(self)] = Neighbour{own_->base(), own_->size(), bell};
+}
+
+Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size,
+                                                             std::size_t bytes, Ringer bell) {
+  if (bytes == 0) bytes = std::min(kMostBytes, machine_bytes());
+  constexpr std::size_t kPage = 2 << 20;
+  bytes = std::max(bytes, 2 * kBoardBytes);
+  auto own = Segment::create((bytes + kPage - 1) / kPage * kPage);
+  if (!own) return own.status();
+  return std::unique_ptr<Neighbourhood>(
+      new Neighbourhood(self, size, std::move(own).value(), bell));
+}
+
+void Neighbourhood::add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell,
+                        std::shared_ptr<const void> keeper) {
+  by_rank_[static_cast<std::size_t>(rank)] = Neighbour{segment->base(), segment->size(), bell};
+  keepers_.push_back(std::move(segment));
+  keepers_.push_back(std::move(keeper));
+}
+
+bool Neighbourhood::covers(const Members& members) const {
+  if (members.count() > kMostMembers) return false;
+  for (const Rank a : members.ranks) {
+    for (const Rank b : members.ranks) {
+      if (a != b && !shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Neighbour> Neighbourhood::neighbours(const Members& members) const {
+  std::vector<Neighbour> found;
+  for (const Rank rank : members.ranks) found.push_back(*by_rank_[static_cast<std::size_t>(rank)]);
+  return found;
+}
+
+}  // namespace unisono

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of this host as one of them sees them: its own segment with the heap in it, and the
+// segments of the others as mapped here. Whoever can be mapped is a neighbour; names prove nothing.
+// Thread: built while joining, immutable afterwards but for the heap, which locks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "arena/heap.hpp"
+#include "arena/segment.hpp"
+#include "base/doorbell.hpp"
+#include "model/members.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+struct Neighbour {
+  std::byte* base = nullptr;                // its segment, as mapped here
+  std::size_t bytes = 0;
+  Ringer bell;                              // wakes its engine
+};
+
+class Neighbourhood {
+ public:
+  // bytes 0: as much address space as the machine has memory, which costs nothing until touched.
+  static Result<std::unique_ptr<Neighbourhood>> create(Rank self, int size, std::size_t bytes,
+                                                       Ringer bell);
+
+  Segment& own() { return *own_; }
+  Heap& heap() { return *heap_; }
+  std::shared_ptr<Segment> share_own() const { return own_; }
+
+  // keeper holds what the bell lives in.
+  void add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell,
+           std::shared_ptr<const void> keeper);
+  // Which pairs of ranks map each other; every rank has the same table.
+  void settle(std::vector<std::vector<bool>> shares) { shares_ = std::move(shares); }
+
+  // Whether every member maps every other: the same answer on all of them.
+  bool covers(const Members& members) const;
+  std::vector<Neighbour> neighbours(const Members& members) const;
+
+ private:
+  Neighbourhood(Rank self, int size, Segment own, Ringer bell);
+  Rank self_;
+  std::shared_ptr<Segment> own_;
+  std::unique_ptr<Heap> heap_;
+  std::vector<std::optional<Neighbour>> by_rank_;
+  std::vector<std::shared_ptr<const void>> keepers_;
+  std::vector<std::vector<bool>> shares_;
+};
+
+}  // namespace unisono

@@ -32,6 +32,9 @@ class CollectiveMachine {
   // Whether step() would advance although the transport has nothing new: the last look before
   // sleeping. Machines that only wait for transfers need not answer.
   virtual bool ready() const { return false; }
+  // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
+  // member has died, so that an output it has begun to write becomes whole.
+  virtual bool committed() const { return false; }
   // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
   virtual const Status& trouble() const {
     static const Status kNone;

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives inside one host, each one pass over memory that all members map.
+// A caller's tensor is read directly and written only after the result is complete in shared memory,
+// so that a member's death leaves it untouched; a tensor that lives in the arena itself is the
+// exception: it is reduced where it stands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "move/collective.hpp"
+#include "move/local/team.hpp"
+
+namespace unisono {
+
+// One tensor of a bucket. A null source is the neutral element, a null target throws its part away.
+struct LocalItem {
+  const std::byte* source = nullptr;
+  std::byte* target = nullptr;
+  std::size_t offset = 0;                   // place in the bucket, in bytes
+  std::size_t bytes = 0;
+};
+
+struct LocalReduction {
+  DType dtype = DType::f32;
+  ReduceOp op = ReduceOp::sum;
+  double prescale = 1.0;
+  std::int64_t divisor = 1;                 // average
+  double postscale = 1.0;
+  std::vector<LocalItem> items;             // back to back
+  std::size_t bytes = 0;
+};
+
+std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTeam& team, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTeam& team, LocalReduction work,
+                                                            Extents counts,
+                                                            std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTeam& team,
+                                                        std::span<const std::byte> mine,
+                                                        Extents counts, std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTeam& team, int root,
+                                                        std::span<const std::byte> source,
+                                                        std::span<std::byte> target);
+// matrix[sender][receiver] in bytes, row-major.
+std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTeam& team,
+                                                       std::span<const std::byte> in,
+                                                       std::vector<std::size_t> matrix,
+                                                       std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTeam& team);
+
+}  // namespace unisono

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Local collectives against plain loops: any number of members, stepped in random order.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "base/rng.hpp"
+#include "kernels/kernels_reference.hpp"
+#include "move/local/local.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kSegmentBytes = 256u << 20;
+
+// A host with n members in one process: every member sees every segment.
+class Host {
+ public:
+  explicit Host(int n, std::uint64_t seed) : rng_(seed) {
+    for (int i = 0; i < n; ++i) {
+      segments_.push_back(std::make_unique<Segment>(Segment::create(kSegmentBytes).value()));
+      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, kSegmentBytes));
+      bells_.push_back(std::make_unique<Doorbell>());
+    }
+    for (int i = 0; i < n; ++i) {
+      std::vector<Neighbour> neighbours;
+      for (int j = 0; j < n; ++j) {
+        neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
+      }
+      teams_.push_back(std::make_unique<LocalTeam>(std::move(neighbours), i, 3, segments_[i].get(),
+                                                   heaps_[i].get()));
+    }
+  }
+  LocalTeam& team(int i) { return *teams_[static_cast<std::size_t>(i)]; }
+  std::byte* resident(int i, std::size_t bytes) {
+    return segments_[i]->at(*heaps_[i]->take(bytes, 64));
+  }
+  // Steps members in random order until all have finished.
+  void run(std::vector<std::unique_ptr<CollectiveMachine>> machines) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < machines.size(); ++i) open.push_back(i);
+    for (int idle = 0; !open.empty(); ++idle) {
+      ASSERT_LT(idle, 2'000'000) << machines[open[0]]->describe();
+      const std::size_t pick = rng_.below(open.size());
+      if (machines[open[pick]]->step() != Step::finished) continue;
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+    }
+  }
+  Rng& rng() { return rng_; }
+
+ private:
+  Rng rng_;
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<std::unique_ptr<Heap>> heaps_;
+  std::vector<std::unique_ptr<Doorbell>> bells_;
+  std::vector<std::unique_ptr<LocalTeam>> teams_;
+};
+
+using Bytes = std::vector<std::byte>;
+
+Bytes filled(DType dtype, std::size_t count, Rng& rng) {
+  Bytes raw(count * size_of(DType::f32));
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(static_cast<int>(rng.below(9)) - 2);
+  Bytes out(count * size_of(dtype));
+  kernels::reference::cast(dtype, out.data(), DType::f32, values.data(), 0, count);
+  return out;
+}
+
+Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs, std::size_t count) {
+  Bytes out(inputs[0].size());
+  std::vector<const void*> pointers;
+  for (const Bytes& input : inputs) pointers.push_back(input.data());
+  kernels::reference::reduce_many(dtype, op, out.data(), pointers, 0, count);
+  return out;
+}
+
+class LocalContract : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Members, LocalContract, testing::Values(1, 2, 3, 4, 5, 8, 13, 17));
+
+TEST_P(LocalContract, AllreduceFromCallersMemory) {
+  const int n = GetParam();
+  Host host(n, 11);
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i64, DType::u8, DType::boolean}) {
+    for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::product}) {
+      for (std::size_t count : {0, 1, 5, 33, 1000, 9001, 70001}) {
+        std::vector<Bytes> inputs;
+        for (int i = 0; i < n; ++i) inputs.push_back(filled(dtype, count, host.rng()));
+        const Bytes want = expected(dtype, op, inputs, count);
+        std::vector<std::unique_ptr<CollectiveMachine>> machines;
+        for (int i = 0; i < n; ++i) {
+          LocalReduction work{.dtype = dtype, .op = op, .items = {}, .bytes = inputs[i].size()};
+          // Two tensors back to back, cut at an odd place.
+          const std::size_t cut = count / 3 * size_of(dtype);
+          work.items.push_back({inputs[i].data(), inputs[i].data(), 0, cut});
+          work.items.push_back({inputs[i].data() + cut, inputs[i].data() + cut, cut, work.bytes - cut});
+          machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
+        }
+        host.run(std::move(machines));
+        for (int i = 0; i < n; ++i) ASSERT_EQ(inputs[i], want) << name_of(dtype) << name_of(op) << count;
+      }
+    }
+  }
+}
+
+TEST_P(LocalContract, AllreduceResidentAndMixed) {
+  const int n = GetParam();
+  Host host(n, 12);
+  for (int residents : {n, n / 2}) {
+    for (std::size_t count : {std::size_t{9000}, std::size_t{200'001}}) {
+      std::vector<Bytes> inputs;
+      for (int i = 0; i < n; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
+      const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, count);
+      std::vector<std::byte*> places;
+      std::vector<std::unique_ptr<CollectiveMachine>> machines;
+      for (int i = 0; i < n; ++i) {
+        const bool resident = i < residents;
+        places.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
+        if (resident) std::memcpy(places[i], inputs[i].data(), inputs[i].size());
+        LocalReduction work{.items = {{places[i], places[i], 0, inputs[i].size()}},
+                            .bytes = inputs[i].size()};
+        machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
+      }
+      host.run(std::move(machines));
+      for (int i = 0; i < n; ++i) {
+        ASSERT_EQ(std::memcmp(places[i], want.data(), want.size()), 0) << i;
+      }
+    }
+  }
+}
+
+TEST_P(LocalContract, AveragesScalesAndJoinedMembers) {
+  const int n = GetParam();
+  Host host(n, 13);
+  for (std::size_t count : {std::size_t{7}, std::size_t{50'000}}) {
+    std::vector<std::vector<float>> data(n, std::vector<float>(count, 2.0f));
+    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    for (int i = 0; i < n; ++i) {
+      auto* at = reinterpret_cast<std::byte*>(data[i].data());
+      LocalReduction work{.op = ReduceOp::average, .prescale = 3.0, .divisor = n, .postscale = 0.5,
+                          .items = {{i == n - 1 ? nullptr : at, at, 0, count * 4}},
+                          .bytes = count * 4};
+      machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
+    }
+    host.run(std::move(machines));
+    const float want = 6.0f * static_cast<float>(n - 1) / static_cast<float>(n) * 0.5f;
+    for (int i = 0; i < n; ++i) {
+      for (float value : data[i]) ASSERT_NEAR(value, want, 1e-5);
+    }
+  }
+}
+
+TEST_P(LocalContract, AllgatherBroadcastAlltoallReducescatterBarrier) {
+  const int n = GetParam();
+  Host host(n, 14);
+  for (std::size_t scale : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
+    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    // allgather, ragged
+    Extents counts;
+    Bytes all;
+    std::vector<Bytes> mine, outs;
+    for (int i = 0; i < n; ++i) {
+      counts.push_back(scale * static_cast<std::size_t>(i % 3));
+      mine.emplace_back(counts.back(), std::byte(i + 1));
+      all.insert(all.end(), mine.back().begin(), mine.back().end());
+    }
+    outs.assign(n, Bytes(all.size()));
+    for (int i = 0; i < n; ++i) {
+      machines.push_back(make_local_allgather(host.team(i), mine[i], counts, outs[i]));
+    }
+    host.run(std::move(machines));
+    for (const Bytes& out : outs) ASSERT_EQ(out, all);
+
+    for (int root : {0, n - 1}) {
+      machines.clear();
+      std::vector<Bytes> data;
+      for (int i = 0; i < n; ++i) data.emplace_back(scale * 7, std::byte(i));
+      for (int i = 0; i < n; ++i) {
+        machines.push_back(make_local_broadcast(host.team(i), root, data[i], data[i]));
+      }
+      host.run(std::move(machines));
+      for (const Bytes& out : data) ASSERT_EQ(out, Bytes(scale * 7, std::byte(root)));
+    }
+
+    machines.clear();
+    std::vector<std::size_t> matrix(static_cast<std::size_t>(n * n));
+    for (std::size_t k = 0; k < matrix.size(); ++k) matrix[k] = scale * (k % 4);
+    std::vector<Bytes> in(n), got(n), want(n);
+    for (int s = 0; s < n; ++s) {
+      for (int r = 0; r < n; ++r) {
+        const std::size_t bytes = matrix[static_cast<std::size_t>(s * n + r)];
+        in[s].insert(in[s].end(), bytes, std::byte(s * 16 + r));
+        want[r].insert(want[r].end(), bytes, std::byte(s * 16 + r));
+      }
+    }
+    for (int i = 0; i < n; ++i) got[i].resize(want[i].size());
+    for (int i = 0; i < n; ++i) {
+      machines.push_back(make_local_alltoall(host.team(i), in[i], matrix, got[i]));
+    }
+    host.run(std::move(machines));
+    ASSERT_EQ(got, want);
+
+    machines.clear();
+    const std::size_t count = scale + static_cast<std::size_t>(n);
+    std::vector<Bytes> inputs;
+    for (int i = 0; i < n; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
+    const Bytes sum = expected(DType::f32, ReduceOp::sum, inputs, count);
+    Extents parts(static_cast<std::size_t>(n), 4);
+    parts[0] = (count - static_cast<std::size_t>(n) + 1) * 4;
+    std::vector<Bytes> shares;
+    for (int i = 0; i < n; ++i) shares.emplace_back(parts[i]);
+    for (int i = 0; i < n; ++i) {
+      LocalReduction work{.items = {{inputs[i].data(), nullptr, 0, count * 4}}, .bytes = count * 4};
+      machines.push_back(make_local_reducescatter(host.team(i), std::move(work), parts, shares[i]));
+    }
+    host.run(std::move(machines));
+    Bytes joined;
+    for (const Bytes& share : shares) joined.insert(joined.end(), share.begin(), share.end());
+    ASSERT_EQ(joined, sum);
+
+    machines.clear();
+    for (int i = 0; i < n; ++i) machines.push_back(make_local_barrier(host.team(i)));
+    host.run(std::move(machines));
+  }
+}
+
+}  // namespace
+}  // namespace unisono

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What all local machines share: their number, and the rule that keeps two operations apart.
+//
+// An operation writes to this rank's board lines and windows of its parity. It may start once every
+// member is done with the operation two before it, the last that used the same ones.
+#pragma once
+
+#include <cstring>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "kernels/kernels.hpp"
+#include "move/local/local.hpp"
+
+namespace unisono {
+
+class LocalMachine : public CollectiveMachine {
+ public:
+  explicit LocalMachine(LocalTeam& team) : team_(team), operation_(team.begin_operation()) {}
+
+  std::string describe() const override {
+    return cat("local ", what(), ", operation ", operation_, ", waits for ", late_members());
+  }
+
+ protected:
+  virtual std::string_view what() const = 0;
+
+  int n() const { return team_.n(); }
+  int me() const { return team_.me(); }
+  bool may_start() const { return operation_ <= 2 || team_.all_done(mark(operation_ - 2, 0)); }
+  Mark at(std::uint64_t progress) const { return mark(operation_, progress); }
+  std::size_t parity() const { return operation_ & 1; }
+  BoardLine& my_line() const { return team_.my_board().line[parity()]; }
+  BoardLine& line_of(int member) const { return team_.board(member).line[parity()]; }
+  void publish_in(std::uint64_t progress) const { team_.publish(my_line().in, at(progress)); }
+  void publish_out(std::uint64_t progress) const {
+    team_.publish(team_.my_board().counters.out, at(progress));
+  }
+  void publish_done() const { team_.publish(team_.my_board().counters.done, at(0)); }
+  std::string late_members() const {
+    std::vector<int> late;
+    for (int member = 0; member < n(); ++member) {
+      if (member != me() && line_of(member).in.load(std::memory_order_relaxed) < at(1)) {
+        late.push_back(member);
+      }
+    }
+    return late.empty() ? std::string("nobody") : cat("members ", join_text(late));
+  }
+
+  LocalTeam& team_;
+  const std::uint64_t operation_;
+};
+
+// Walks the tensors of a bucket over a range of its bytes: body(tensor part, bytes, place in bucket).
+template <typename Body>
+void for_range(const std::vector<LocalItem>& items, std::size_t begin, std::size_t end, Body body) {
+  // Items lie back to back, so the first that reaches past begin is found by halving.
+  auto it = std::partition_point(items.begin(), items.end(), [&](const LocalItem& item) {
+    return item.offset + item.bytes <= begin;
+  });
+  for (; it != items.end() && it->offset < end; ++it) {
+    const std::size_t from = std::max(begin, it->offset);
+    const std::size_t to = std::min(end, it->offset + it->bytes);
+    if (from < to) body(*it, from - it->offset, to - from, from);
+  }
+}
+
+// Copies a range of the caller's tensors into `out`, scaled; a null source is neutral.
+void gather_range(const LocalReduction& work, std::size_t begin, std::size_t end, std::byte* out);
+// Copies a range of the finished bucket from `in` to the caller's tensors.
+void scatter_range(const LocalReduction& work, std::size_t begin, std::size_t end,
+                   const std::byte* in);
+// Average and postscale over a reduced range, in place or from one place to another.
+void finish_range(const LocalReduction& work, std::byte* out, const std::byte* in,
+                  std::size_t bytes);
+bool needs_finish(const LocalReduction& work);
+
+// Where member i's slice of a bucket begins: whole cache lines, so that no line has two writers.
+inline std::size_t slice_begin(std::size_t bytes, int i, int n) {
+  constexpr std::size_t kLine = 128;
+  const std::size_t lines = (bytes + kLine - 1) / kLine;
+  return std::min(bytes, lines * static_cast<std::size_t>(i) / static_cast<std::size_t>(n) * kLine);
+}
+
+std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTeam& team, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTeam& team, LocalReduction work);
+
+}  // namespace unisono

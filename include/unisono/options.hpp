@@ -24,6 +24,7 @@ struct UNISONO_API Options {
   std::string transport = "auto";
   std::string algorithm = "auto";
   std::int64_t fusion_bytes = 64 << 20;
+  std::int64_t arena_bytes = 0;
   bool deterministic = false;
   bool fuse_groups = false;
   std::string join_divisor = "size";

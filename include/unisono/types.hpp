@@ -59,6 +59,7 @@ enum class Collective : std::uint8_t {
   join = 6,
   add_process_set = 7,
   remove_process_set = 8,
+  prepare = 9,                          // agrees on a persistent allreduce; moves nothing
 };
 
 UNISONO_API std::size_t size_of(DType dtype);

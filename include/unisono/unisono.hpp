@@ -103,6 +103,57 @@ class UNISONO_API ThreadWorld {
   std::shared_ptr<WorldCore> core_;
 };
 
+// A piece of memory that all ranks of the host map. Collectives on it need no copies. Freed when the
+// last copy of the handle goes; it may outlive the engine.
+class UNISONO_API ArenaBlock {
+ public:
+  ArenaBlock() = default;
+  ArenaBlock(std::shared_ptr<void> memory, std::size_t bytes)
+      : memory_(std::move(memory)), bytes_(bytes) {}
+  void* data() const { return memory_.get(); }
+  std::size_t size() const { return bytes_; }
+  template <typename T>
+  std::span<T> as() const {
+    return {static_cast<T*>(data()), bytes_ / sizeof(T)};
+  }
+  std::shared_ptr<void> share() const { return memory_; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_ = 0;
+};
+
+// Tensors allocated here are reduced where they stand, at memory speed, by the ranks of one host.
+// The price: a tensor in the arena that is being reduced when a rank dies is left undefined, where
+// any other tensor would be untouched.
+class UNISONO_API Arena {
+ public:
+  explicit Arena(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
+  // Aligned to 4 KiB and zero. out_of_memory when the arena or the machine has no room.
+  Result<ArenaBlock> allocate(std::size_t bytes) const;
+  std::size_t used() const;
+  std::size_t capacity() const;
+
+ private:
+  std::shared_ptr<EngineCore> core_;
+};
+
+// An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
+// Persistent operations are independent of each other and of everything named: ranks may start
+// them in any order. Valid as long as its engine.
+class UNISONO_API Persistent {
+ public:
+  Persistent() = default;
+  Persistent(std::shared_ptr<EngineCore> core, std::uint32_t id)
+      : core_(std::move(core)), id_(id) {}
+  // The previous Ticket must be done; a Ticket that fails at once says so otherwise.
+  Ticket start() const;
+
+ private:
+  std::shared_ptr<EngineCore> core_;
+  std::uint32_t id_ = 0;
+};
+
 struct Identity {
   Rank rank = 0;
   int size = 1;
@@ -183,6 +234,15 @@ class UNISONO_API Engine {
     return submit(operation<T>(Collective::alltoall, name, input, nullptr), std::move(settings));
   }
   Ticket barrier(ProcessSetId set = kWorld);
+  // Collective: every member prepares the same allreduce under the same name.
+  Result<Persistent> prepare(Operation operation, Settings settings = {});
+  template <typename T>
+  Result<Persistent> prepare_allreduce(std::string_view name, std::span<T> in_place,
+                                       Settings settings = {}) {
+    return prepare(operation<T>(Collective::allreduce, name, in_place, in_place.data()),
+                   std::move(settings));
+  }
+  Arena arena() const { return Arena(core_); }
   // This rank has no more data: it contributes the neutral element until every rank has joined.
   Ticket join_ranks(ProcessSetId set = kWorld);
 

@@ -9,52 +9,9 @@
 #include "base/text.hpp"
 #include "complete/unpack.hpp"
 #include "encode/pack.hpp"
+#include "engine/rows.hpp"
 
 namespace unisono {
-
-struct BucketRun::Tensor {
-  const Request* request = nullptr;
-  const Response* response = nullptr;
-  const std::vector<std::int64_t>* extents = nullptr;
-  Pending pending;
-  std::size_t offset = 0;                   // place in the fused buffer
-  BufferPool::Buffer in;                    // when the tensor moves alone
-  std::size_t out_count = 0;                // elements in out
-  Shape out_shape;
-  std::vector<std::int64_t> out_splits;
-
-  bool absent() const { return pending.ticket == nullptr; }
-};
-
-namespace {
-
-std::size_t row_bytes(const Request& request) {
-  std::size_t bytes = size_of(request.dtype);
-  for (std::size_t i = 1; i < request.shape.size(); ++i) {
-    bytes *= static_cast<std::size_t>(request.shape[i]);
-  }
-  return bytes;
-}
-
-Shape with_rows(Shape shape, std::int64_t rows) {
-  shape[0] = rows;
-  return shape;
-}
-
-// Earlier members get the rows that do not divide evenly.
-std::vector<std::int64_t> divide_rows(std::int64_t rows, int members) {
-  std::vector<std::int64_t> parts(static_cast<std::size_t>(members), rows / members);
-  for (std::int64_t i = 0; i < rows % members; ++i) ++parts[static_cast<std::size_t>(i)];
-  return parts;
-}
-
-Extents to_bytes(std::span<const std::int64_t> rows, std::size_t bytes_each) {
-  Extents bytes;
-  for (const std::int64_t n : rows) bytes.push_back(static_cast<std::size_t>(n) * bytes_each);
-  return bytes;
-}
-
-}  // namespace
 
 Status name_tensor(const Status& status, const Request& request) {
   Culprit culprit = status.culprit();
@@ -81,11 +38,28 @@ BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext co
   UNISONO_CHECK(next == pendings.size());
 }
 
-BucketRun::~BucketRun() = default;
-
-std::size_t BucketRun::tensor_count() const { return tensors_.size(); }
+// Decided from what all members know alike, so that all of them choose the same way.
+bool BucketRun::fits_shared_memory() const {
+  if (context_.team == nullptr) return false;
+  std::size_t bytes = 0;
+  for (const Tensor& tensor : tensors_) {
+    const Request& request = *tensor.request;
+    if (tensor.extents == nullptr || tensor.extents->empty()) {
+      bytes += request.bytes();
+      continue;
+    }
+    std::int64_t rows = 0;
+    for (const std::int64_t n : *tensor.extents) rows += n;
+    bytes += static_cast<std::size_t>(rows) * row_bytes(request);
+  }
+  return bytes <= context_.team->window_most();
+}
 
 Status BucketRun::start() {
+  if (!fits_shared_memory()) context_.team = nullptr;
+  if (context_.team != nullptr) {
+    return bucket_.kind == Collective::allreduce ? start_local_allreduce() : start_local_tensor(0);
+  }
   if (bucket_.kind == Collective::allreduce) return start_fused_allreduce();
   return start_tensor(0);
 }
@@ -216,12 +190,16 @@ Status BucketRun::start_tensor(std::size_t index) {
   return {};
 }
 
+const Status& BucketRun::trouble() const {
+  return trouble_.ok() && machine_ != nullptr ? machine_->trouble() : trouble_;
+}
+
 Step BucketRun::step() {
   const Step step = machine_->step();
   if (step != Step::finished || bucket_.kind == Collective::allreduce) return step;
   if (current_ + 1 == tensors_.size()) return Step::finished;
   if (!trouble_.ok()) return Step::waiting;
-  trouble_ = start_tensor(current_ + 1);
+  trouble_ = context_.team != nullptr ? start_local_tensor(current_ + 1) : start_tensor(current_ + 1);
   return Step::advanced;
 }
 
@@ -231,6 +209,7 @@ void BucketRun::finish_tensor(Tensor& tensor) {
   ticket.dtype = request.dtype;
   ticket.shape = std::move(tensor.out_shape);
   ticket.splits = std::move(tensor.out_splits);
+  if (context_.team != nullptr) return;     // the machine wrote the output itself
   const auto n = static_cast<std::int64_t>(context_.members->count());
   const auto absent = static_cast<std::int64_t>(tensor.response->absent.size());
   const Finish finish{request.op, context_.options->join_divisor == "active" ? n - absent : n,
@@ -260,6 +239,14 @@ void BucketRun::complete(const ReleaseName& release) {
 }
 
 void BucketRun::fail(const Status& status, const ReleaseName& release) {
+  // A result that stands complete in shared memory is delivered: the callers' outputs may have been
+  // begun, and nobody is needed to end them.
+  const bool last = bucket_.kind == Collective::allreduce || current_ + 1 == tensors_.size();
+  if (last && machine_ != nullptr && machine_->committed()) {
+    while (machine_->step() != Step::finished) {
+    }
+    return complete(release);
+  }
   for (Tensor& tensor : tensors_) {
     if (tensor.absent()) continue;
     // Transfers may still point at an engine-owned result; the run keeps it.

@@ -16,6 +16,7 @@
 #include "model/pending.hpp"
 #include "model/plan.hpp"
 #include "move/collective.hpp"
+#include "move/local/local.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono {
@@ -23,6 +24,7 @@ namespace unisono {
 struct RunContext {
   Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
+  LocalTeam* team = nullptr;                // all members share memory; outlives the run
   BufferPool* buffers = nullptr;
   const Options* options = nullptr;
   std::uint64_t* next_move = nullptr;       // the set's count of machines; equal on all members
@@ -31,11 +33,25 @@ struct RunContext {
 // The same error, naming the tensor it reached.
 Status name_tensor(const Status& status, const Request& request);
 
+// A tensor of the bucket while it travels.
+struct TravellingTensor {
+  const Request* request = nullptr;
+  const Response* response = nullptr;
+  const std::vector<std::int64_t>* extents = nullptr;
+  Pending pending;
+  std::size_t offset = 0;                   // place in the fused buffer
+  BufferPool::Buffer in;                    // when the tensor moves alone
+  std::size_t out_count = 0;                // elements of the result
+  Shape out_shape;
+  std::vector<std::int64_t> out_splits;
+
+  bool absent() const { return pending.ticket == nullptr; }
+};
+
 class BucketRun {
  public:
   // pendings is parallel to the bucket's tensors; one without ticket is a rank that has joined.
   BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context);
-  ~BucketRun();
 
   // Packs and makes the first machine; out_of_memory when the buffers cannot be had.
   Status start();
@@ -45,16 +61,22 @@ class BucketRun {
   // Resolves the tickets with an error; the run itself lives on until the transport is gone.
   void fail(const Status& status, const ReleaseName& release);
 
-  // Not ok when a later tensor of the bucket could not be started: the job cannot go on.
-  const Status& trouble() const { return trouble_; }
+  // Not ok when a machine could not be started or can never end: the job cannot go on.
+  const Status& trouble() const;
+  bool ready() const { return machine_ != nullptr && machine_->ready(); }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
-  std::size_t tensor_count() const;
+  std::size_t tensor_count() const { return tensors_.size(); }
 
  private:
-  struct Tensor;
+  using Tensor = TravellingTensor;
   Status start_fused_allreduce();
   Status start_tensor(std::size_t index);
+  bool fits_shared_memory() const;
+  // The same over shared memory: machines read and write the callers' tensors themselves.
+  Status start_local_allreduce();
+  Status start_local_tensor(std::size_t index);
+  LocalReduction local_reduction(const Tensor& first) const;
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   MoveContext next_context() const;

@@ -52,6 +52,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options) {
   LoopParts parts;
   parts.peers = std::move(job->peers);
   parts.transport = std::move(job->transport);
+  parts.neighbourhood = std::move(job->neighbourhood);
   parts.doorkeeper = std::move(job->doorkeeper);
   if (auto status = core->start(std::move(parts), job->identity); !status) return status;
   return core;
@@ -66,12 +67,18 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
     return Status(Code::invalid_argument, cat("rank ", rank, " has no seat in a world of ", size));
   }
   if (auto status = world->agree(core->options_, rank); !status) return status;
+  auto hood = Neighbourhood::create(
+      rank, size, static_cast<std::size_t>(core->options_.arena_bytes), core->bell_.ringer());
+  if (!hood) return hood.status();
+  world->show(rank, **hood, core->bell_);
   auto transport = world->seats().seat(rank, core->bell_,
                                        seconds_to_nanos(core->options_.join_timeout_s));
   if (!transport) return transport.status();
+  world->meet(rank, **hood);
   core->world_ = std::move(world);
 
   LoopParts parts;
+  parts.neighbourhood = std::move(hood).value();
   parts.transport = std::move(*transport);
   parts.beats = false;
   char host[256] = "";
@@ -102,6 +109,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
     std::lock_guard lock(sets_mutex_);
     sets_ = sets;
   };
+  neighbourhood_ = parts.neighbourhood;
   loop_ = std::make_unique<Loop>(std::move(parts));
   thread_ = std::make_unique<std::thread>([this] { run(); });
   return {};
@@ -252,6 +260,64 @@ Members EngineCore::members(SetId set) const {
   std::lock_guard lock(sets_mutex_);
   const auto it = sets_.find(set);
   return it == sets_.end() ? Members{} : it->second;
+}
+
+std::uint32_t EngineCore::keep_persistent(std::uint32_t id, Operation operation) {
+  std::lock_guard lock(sets_mutex_);
+  persistents_[id] = std::move(operation);
+  return id;
+}
+
+Ticket EngineCore::start_persistent(std::uint32_t id) {
+  Pending pending;
+  pending.ticket = std::make_shared<TicketState>();
+  {
+    std::lock_guard lock(sets_mutex_);
+    const Operation& operation = persistents_[id];
+    pending.input = operation.input;
+    pending.output = operation.output;
+    pending.keep_alive = operation.keep_alive;
+    pending.ticket->name = operation.name;
+  }
+  if (Status status = usable(); !status) return Ticket(failed_ticket(pending.ticket->name, status));
+  pending.ticket->waiter = weak_from_this();
+  Ticket ticket(pending.ticket);
+  Submission submission;
+  submission.operations.push_back(std::move(pending));
+  submission.persistent = id;
+  inbox_->push(std::move(submission));
+  return ticket;
+}
+
+std::shared_ptr<Neighbourhood> EngineCore::neighbourhood() {
+  std::lock_guard lock(sets_mutex_);
+  if (neighbourhood_ == nullptr) {
+    auto own = Neighbourhood::create(0, 1, static_cast<std::size_t>(options_.arena_bytes),
+                                     bell_.ringer());
+    if (own) neighbourhood_ = std::move(own).value();
+  }
+  return neighbourhood_;
+}
+
+Result<ArenaBlock> EngineCore::allocate(std::size_t bytes) {
+  const auto hood = neighbourhood();
+  if (hood == nullptr) return Status(Code::unavailable, "this machine gives no shared memory");
+  constexpr std::size_t kPage = 4096;
+  const std::size_t whole = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
+  const auto offset = hood->heap().take(whole, whole >= (2 << 20) ? 2 << 20 : kPage);
+  if (!offset) {
+    return Status(Code::out_of_memory, cat("the arena has no room for ", bytes, " bytes of ",
+                                           hood->own().size(), "; raise arena_bytes"));
+  }
+  if (Status status = hood->own().commit(*offset, whole); !status) {
+    hood->heap().give_back(*offset);
+    return status;
+  }
+  std::shared_ptr<void> memory(hood->own().at(*offset), [hood, at = *offset, whole](void*) {
+    hood->own().discard(at, whole);         // so that the next block reads as zero
+    hood->heap().give_back(at);
+  });
+  return ArenaBlock(std::move(memory), bytes);
 }
 
 std::uint64_t EngineCore::next_barrier(SetId set) {

@@ -37,6 +37,11 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Options& options() const { return options_; }
   Stats stats() const;
   void shutdown();
+  // What agreed operations were started with; kept by id for start_persistent().
+  std::uint32_t keep_persistent(std::uint32_t id, Operation operation);
+  Ticket start_persistent(std::uint32_t id);
+  Result<ArenaBlock> allocate(std::size_t bytes);
+  std::shared_ptr<Neighbourhood> neighbourhood();  // one of its own when nobody shares memory
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 
@@ -69,6 +74,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;
+  std::map<std::uint32_t, Operation> persistents_;
+  std::shared_ptr<Neighbourhood> neighbourhood_;
   std::mutex shutdown_mutex_;
   std::unique_ptr<std::thread> thread_;
   std::atomic<std::int64_t> cpu_ns_{0};     // of the engine thread

@@ -96,6 +96,31 @@ Ticket Engine::barrier(ProcessSetId set) {
                 {.process_set = set});
 }
 
+Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
+  if (operation.kind != Collective::allreduce || operation.output == nullptr) {
+    return Status(Code::invalid_argument,
+                  cat("prepare '", operation.name, "': an allreduce with an output is expected"));
+  }
+  Operation agreement = operation;
+  agreement.kind = Collective::prepare;
+  const Ticket ticket = submit(std::move(agreement), std::move(settings));
+  if (auto status = ticket.wait(); !status) return status;
+  const auto id = static_cast<std::uint32_t>(ticket.output().value);
+  return Persistent(core_, core_->keep_persistent(id, std::move(operation)));
+}
+
+Ticket Persistent::start() const { return core_->start_persistent(id_); }
+
+Result<ArenaBlock> Arena::allocate(std::size_t bytes) const { return core_->allocate(bytes); }
+std::size_t Arena::used() const {
+  const auto hood = core_->neighbourhood();
+  return hood == nullptr ? 0 : hood->heap().used();
+}
+std::size_t Arena::capacity() const {
+  const auto hood = core_->neighbourhood();
+  return hood == nullptr ? 0 : hood->own().size();
+}
+
 Ticket Engine::join_ranks(ProcessSetId set) {
   return submit({.kind = Collective::join, .name = "join"}, {.process_set = set});
 }

@@ -299,6 +299,83 @@ TEST(Engine, DifferentOptionsAreRefusedNamingBoth) {
   EXPECT_EQ(refused, 1);
 }
 
+TEST_P(EveryWorld, PersistentOperationsRunInAnyOrder) {
+  run_ranks(GetParam(), [](Engine& engine) {
+    Floats small(2, 1.0f), large(50'000, 1.0f);
+    auto a = engine.prepare_allreduce<float>("a", small, {.op = ReduceOp::sum});
+    auto b = engine.prepare_allreduce<float>("b", large, {.op = ReduceOp::sum});
+    ASSERT_TRUE(a.ok() && b.ok()) << a.status().to_string() << b.status().to_string();
+    const auto n = static_cast<float>(engine.size());
+    for (int i = 0; i < 30; ++i) {
+      small.assign(2, static_cast<float>(i));
+      large.assign(50'000, static_cast<float>(i));
+      // Odd and even ranks start them in opposite order.
+      const bool swap = (engine.rank() + i) % 2 == 0;
+      const Ticket first = swap ? a->start() : b->start(), second = swap ? b->start() : a->start();
+      ASSERT_TRUE(first.wait().ok() && second.wait().ok());
+      EXPECT_EQ(small[1], static_cast<float>(i) * n);
+      EXPECT_EQ(large[49'999], static_cast<float>(i) * n);
+    }
+  });
+}
+
+TEST(Engine, APersistentOperationStartedTwiceIsRefused) {
+  run_ranks(2, [](Engine& engine) {
+    Floats data(4, 1.0f);
+    auto op = engine.prepare_allreduce<float>("p", data);
+    ASSERT_TRUE(op.ok());
+    // Rank 1 starts late, so rank 0's first run cannot be done when it starts the second.
+    if (engine.rank() == 0) {
+      const Ticket first = op->start(), second = op->start();
+      EXPECT_EQ(second.wait().code(), Code::duplicate_name);
+      EXPECT_TRUE(engine.barrier().wait().ok());
+      EXPECT_TRUE(first.wait().ok());
+    } else {
+      EXPECT_TRUE(engine.barrier().wait().ok());
+      EXPECT_TRUE(op->start().wait().ok());
+    }
+  });
+}
+
+TEST(Engine, PreparingDifferentShapesIsAMismatchOnEveryRank) {
+  run_ranks(2, [](Engine& engine) {
+    Floats data(engine.rank() == 0 ? 4 : 5, 1.0f);
+    EXPECT_EQ(engine.prepare_allreduce<float>("p", data).status().code(), Code::mismatch);
+  });
+}
+
+TEST_P(EveryWorld, ArenaTensorsAreReducedWhereTheyStand) {
+  run_ranks(GetParam(), [](Engine& engine) {
+    for (std::size_t count : {std::size_t{3}, std::size_t{300'000}}) {
+      const auto block = engine.arena().allocate(count * sizeof(float));
+      ASSERT_TRUE(block.ok()) << block.status().to_string();
+      const auto data = block.value().as<float>();
+      EXPECT_EQ(data[count - 1], 0.0f);
+      for (int step = 1; step < 4; ++step) {
+        std::fill(data.begin(), data.end(), static_cast<float>(step));
+        ASSERT_TRUE(engine.allreduce<float>("x", data, {.op = ReduceOp::sum}).wait().ok());
+        for (float value : {data[0], data[count / 2], data[count - 1]}) {
+          EXPECT_EQ(value, static_cast<float>(step * engine.size()));
+        }
+        ASSERT_TRUE(engine.barrier().wait().ok());
+      }
+    }
+  });
+}
+
+TEST(Engine, BucketsTooLargeForTheArenaTravelAsMessages) {
+  Options options;
+  options.arena_bytes = 16 << 20;
+  run_ranks(2, [](Engine& engine) {
+    const auto block = engine.arena().allocate(std::size_t{64} << 20);
+    EXPECT_EQ(block.status().code(), Code::out_of_memory);
+    std::vector<float> data(8 << 20, 1.0f);
+    const Status status = engine.allreduce<float>("large", data).wait();
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    EXPECT_EQ(data[0], 1.0f);
+  }, options);
+}
+
 TEST(Engine, TwoEnginesInOneProcess) {
   ThreadWorld first(1), second(1);
   auto a = Engine::join({}, first, 0), b = Engine::join({}, second, 0);

@@ -47,8 +47,14 @@ void Loop::open(SetId id, Members members) {
   const OrderSettings settings{id, seconds_to_nanos(parts_.options->stall_warning_s),
                                seconds_to_nanos(parts_.options->stall_limit_s)};
   auto order = make_order(parts_.options->order, members, settings);
+  std::unique_ptr<LocalTeam> team;
+  Neighbourhood* hood = parts_.neighbourhood.get();
+  if (hood != nullptr && members.count() > 1 && id < kBoardSlots / 2 && hood->covers(members)) {
+    team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, id, &hood->own(),
+                                       &hood->heap());
+  }
   sets_[id] = std::make_unique<SetRunner>(SetParts{
-      id, std::move(members), std::move(order), parts_.planner.get(), parts_.options,
+      id, std::move(members), std::move(order), std::move(team), parts_.planner.get(), parts_.options,
       parts_.transport.get(), &buffers_, &pendings_, parts_.counters, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
@@ -85,6 +91,11 @@ bool Loop::pass() {
       if (!failed_.ok()) break;
       it = sets_.upper_bound(id);
     }
+    for (auto& [id, persistent] : persistents_) {
+      if (!failed_.ok()) break;
+      worked |= persistent->advance();
+      if (!persistent->trouble().ok()) fail_job(persistent->trouble());
+    }
   }
   if (now >= left_check_by_ && failed_.ok() && !leaving()) {
     left_check_by_ = kNever;
@@ -103,7 +114,14 @@ bool Loop::pass() {
 }
 
 bool Loop::ready() const {
-  return !parts_.inbox->empty() || parts_.transport->ready() || deadline() <= parts_.clock->now();
+  if (!parts_.inbox->empty() || parts_.transport->ready()) return true;
+  for (const auto& [id, set] : sets_) {
+    if (set->ready()) return true;
+  }
+  for (const auto& [id, persistent] : persistents_) {
+    if (persistent->ready()) return true;
+  }
+  return deadline() <= parts_.clock->now();
 }
 
 Time Loop::deadline() const {
@@ -115,8 +133,43 @@ Time Loop::deadline() const {
   return due;
 }
 
+std::uint32_t Loop::open_persistent(const Members& members, const Response& response) {
+  const std::uint32_t id = next_persistent_++;
+  Neighbourhood* hood = parts_.neighbourhood.get();
+  std::unique_ptr<LocalTeam> team;
+  // Slots are taken from the top, where no process set comes down to for a long time.
+  if (hood != nullptr && members.count() > 1 && id <= kBoardSlots / 2 && hood->covers(members)) {
+    team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, kBoardSlots - id,
+                                       &hood->own(), &hood->heap());
+  }
+  persistents_[id] = std::make_unique<PersistentRunner>(PersistentParts{
+      id, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
+      parts_.counters});
+  return id;
+}
+
+void Loop::start_persistent(std::uint32_t id, Pending pending) {
+  const auto it = persistents_.find(id);
+  Status refusal;
+  if (!failed_.ok()) {
+    refusal = name_tensor(failed_, pending.request);
+  } else if (leaving()) {
+    refusal = shut_down_status();
+  } else if (it == persistents_.end() || it->second->busy()) {
+    refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
+                                           "last run was done; wait on its ticket first");
+  } else {
+    if (Status status = it->second->start(pending); !status.ok()) fail_job(status);
+    return;
+  }
+  resolve(pending, std::move(refusal), [](const Request&) {});
+}
+
 void Loop::accept(Submission& submission, Time now) {
   if (submission.leave) return begin_leaving(now);
+  if (submission.persistent != 0) {
+    return start_persistent(submission.persistent, std::move(submission.operations.front()));
+  }
   for (Pending& pending : submission.operations) {
     const auto set = sets_.find(pending.request.set);
     Status refusal;
@@ -251,6 +304,9 @@ void Loop::fail_job(const Status& status) {
   for (auto& [id, set] : sets_) {
     if (auto run = set->stop(status)) abandoned_.push_back(std::move(run));
   }
+  for (auto& [id, persistent] : persistents_) {
+    if (auto run = persistent->stop(status)) abandoned_.push_back(std::move(run));
+  }
   fail_all_pending(status);
 }
 
@@ -291,6 +347,9 @@ void Loop::keep_leaving(Time now) {
     if (failed_.ok() && !(granted && drained) && !late) return;
     for (auto& [id, set] : sets_) {
       if (auto run = set->stop(shut_down_status())) abandoned_.push_back(std::move(run));
+    }
+    for (auto& [id, persistent] : persistents_) {
+      if (auto run = persistent->stop(shut_down_status())) abandoned_.push_back(std::move(run));
     }
     fail_all_pending(shut_down_status());
     parts_.transport->leave();

@@ -10,8 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "arena/neighbourhood.hpp"
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
+#include "engine/persistent.hpp"
 #include "engine/set_runner.hpp"
 #include "launch/join.hpp"
 #include "model/peer.hpp"
@@ -24,6 +26,7 @@ namespace unisono {
 struct Submission {
   std::vector<Pending> operations;
   bool leave = false;
+  std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
 };
 
 using SetTable = std::map<SetId, Members>;
@@ -36,6 +39,7 @@ struct LoopParts {
   Counters* counters = nullptr;
   std::vector<PeerInfo> peers;
   std::unique_ptr<Transport> transport;
+  std::shared_ptr<Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
   std::unique_ptr<Doorkeeper> doorkeeper;   // may be null
   std::unique_ptr<Planner> planner;
   bool beats = true;                        // false: peers are threads and cannot fall silent
@@ -59,6 +63,7 @@ class Loop final : private TransportListener, private SetHost {
 
  private:
   void accept(Submission& submission, Time now);
+  void start_persistent(std::uint32_t id, Pending pending);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
   void fail_all_pending(const Status& status);
@@ -76,6 +81,7 @@ class Loop final : private TransportListener, private SetHost {
   void post_order(SetId set, Rank to, std::span<const std::byte> message) override;
   SetId open_set(const std::vector<Rank>& ranks) override;
   void close_set(SetId set) override;
+  std::uint32_t open_persistent(const Members& members, const Response& response) override;
   void release_name(const Request& request) override { parts_.names->release(request); }
   void fail_job(const Status& status) override;
   Status name_peer(const Status& status) const override;
@@ -85,7 +91,9 @@ class Loop final : private TransportListener, private SetHost {
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
   SetTable table_;                          // all of them
+  std::map<std::uint32_t, std::unique_ptr<PersistentRunner>> persistents_;
   SetId next_set_ = 1;
+  std::uint32_t next_persistent_ = 1;
   // Messages for sets that this rank has yet to hear of.
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
   std::vector<std::unique_ptr<BucketRun>> abandoned_;

@@ -106,7 +106,8 @@ bool SetRunner::start_next() {
   Counters::add(parts_.counters->buckets);
   active_ = std::make_unique<BucketRun>(
       std::move(bucket), std::move(pendings),
-      RunContext{parts_.transport, &parts_.members, parts_.buffers, parts_.options, &next_move_});
+      RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
+                 parts_.options, &next_move_});
   if (auto status = active_->start(); !status) {
     parts_.host->fail_job(status);
     return false;
@@ -130,6 +131,9 @@ bool SetRunner::run_at_once(const Bucket& bucket) {
       return true;
     case Collective::add_process_set:
       resolve_one(request, {}, parts_.host->open_set(request.members));
+      return true;
+    case Collective::prepare:
+      resolve_one(request, {}, parts_.host->open_persistent(parts_.members, first));
       return true;
     case Collective::remove_process_set:
       parts_.host->close_set(static_cast<SetId>(request.members.front()));

@@ -24,6 +24,8 @@ class SetHost {
   virtual void post_order(SetId set, Rank to, std::span<const std::byte> message) = 0;
   virtual SetId open_set(const std::vector<Rank>& ranks) = 0;
   virtual void close_set(SetId set) = 0;
+  // Gives the id under which the agreed operation is started from now on.
+  virtual std::uint32_t open_persistent(const Members& members, const Response& response) = 0;
   virtual void release_name(const Request& request) = 0;
   // The job cannot go on; every set stops.
   virtual void fail_job(const Status& status) = 0;
@@ -35,6 +37,7 @@ struct SetParts {
   SetId id = 0;
   Members members;
   std::unique_ptr<Order> order;
+  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
   const Planner* planner = nullptr;
   const Options* options = nullptr;
   Transport* transport = nullptr;
@@ -55,6 +58,8 @@ class SetRunner {
   // Negotiates and moves what can be moved now; true when anything happened.
   bool advance(Time now);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
+  // Whether the bucket on its way could advance: the last look before sleeping.
+  bool ready() const { return active_ != nullptr && active_->ready(); }
   // No bucket agreed so far is unfinished.
   bool drained() const { return active_ == nullptr && queue_.empty(); }
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.

@@ -25,4 +25,18 @@ Status WorldCore::agree(const Options& options, Rank rank) {
   return {};
 }
 
+void WorldCore::show(Rank rank, const Neighbourhood& mine, const Doorbell& bell) {
+  std::lock_guard lock(mutex_);
+  shown_[static_cast<std::size_t>(rank)] = {mine.share_own(), bell.page(), bell.ringer()};
+}
+
+void WorldCore::meet(Rank rank, Neighbourhood& mine) const {
+  std::lock_guard lock(mutex_);
+  for (std::size_t peer = 0; peer < shown_.size(); ++peer) {
+    if (static_cast<Rank>(peer) == rank) continue;
+    mine.add(static_cast<Rank>(peer), shown_[peer].segment, shown_[peer].bell, shown_[peer].page);
+  }
+  mine.settle(std::vector(shown_.size(), std::vector<bool>(shown_.size(), true)));
+}
+
 }  // namespace unisono

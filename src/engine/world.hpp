@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "arena/neighbourhood.hpp"
 #include "transport/mesh.hpp"
 #include "unisono/options.hpp"
 
@@ -15,15 +16,25 @@ namespace unisono {
 
 class WorldCore {
  public:
-  explicit WorldCore(int size) : seats_(size) {}
+  explicit WorldCore(int size) : seats_(size), shown_(static_cast<std::size_t>(size)) {}
   InprocWorld& seats() { return seats_; }
   // refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);
+  // Shows this rank's memory to the others; before it takes its seat.
+  void show(Rank rank, const Neighbourhood& mine, const Doorbell& bell);
+  // Adds everyone else's memory; after all have taken their seats.
+  void meet(Rank rank, Neighbourhood& mine) const;
 
  private:
   InprocWorld seats_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Options> agreed_;
+  struct Shown {
+    std::shared_ptr<Segment> segment;
+    std::shared_ptr<const BellPage> page;
+    Ringer bell;
+  };
+  std::vector<Shown> shown_;
   Rank first_ = 0;
 };
 

@@ -44,6 +44,7 @@ class Connector {
   bool may_share(Rank a, Rank b) const;
   Status reach_by_unix(Lines& lines);
   void map_memory(Lines& lines);
+  Status add_neighbour(Rank peer, PeerLanes& lanes);
   Status agree_on_memory();
   Status connect_by_tcp();
   Status dial(Purpose purpose, Rank peer);
@@ -164,15 +165,24 @@ void Connector::map_memory(Lines& lines) {
       const Nanos left = std::max(around_.deadline - around_.lobby.now(), Nanos(0));
       auto lanes = make_shm_lanes(std::move(lines[p]->socket), self_ < peer, around_.bell,
                                   around_.poller, kPeerKey + static_cast<std::uint64_t>(peer),
-                                  lines[p]->session.check_seed, left);
-      status = lanes.status();
-      if (lanes) lanes_[p] = std::move(*lanes);
+                                  lines[p]->session.check_seed, left,
+                                  around_.neighbourhood->own().fd());
+      status = lanes ? add_neighbour(peer, *lanes) : lanes.status();
+      if (status.ok()) lanes_[p] = std::move(*lanes);
     }
     if (!status.ok()) {
       shares_[static_cast<std::size_t>(self_)][p] = false;
       why_not_shared_ = status.message();
     }
   }
+}
+
+Status Connector::add_neighbour(Rank peer, PeerLanes& lanes) {
+  auto segment = Segment::map(std::move(lanes.arena));
+  if (!segment) return segment.status();
+  around_.neighbourhood->add(peer, std::make_shared<Segment>(std::move(segment).value()),
+                             lanes.bell, lanes.bell_keeper);
+  return {};
 }
 
 Status Connector::agree_on_memory() {
@@ -186,6 +196,7 @@ Status Connector::agree_on_memory() {
   for (std::size_t p = 0; p < count_; ++p) {
     if (!shares_[static_cast<std::size_t>(self_)][p]) lanes_[p] = PeerLanes{};
   }
+  if (around_.neighbourhood != nullptr) around_.neighbourhood->settle(shares_);
   return {};
 }
 

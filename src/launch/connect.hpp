@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "arena/neighbourhood.hpp"
 #include "launch/card.hpp"
 #include "launch/council.hpp"
 #include "transport/mesh.hpp"
@@ -30,6 +31,7 @@ struct Surroundings {
   Council& council;
   Poller& poller;
   Doorbell& bell;
+  Neighbourhood* neighbourhood;           // null: this rank shares no memory
   Time deadline;
 };
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "launch/connect.hpp"
 #include "launch/council.hpp"
@@ -198,7 +199,18 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
   if (opened.ok() && self != 0) opened = open_as_member(seat, door);
   if (!opened.ok()) return opened;
 
+  JoinedJob job;
   Card mine = card_of(options, seat, door);
+  if (options.transport != "tcp") {
+    auto hood = Neighbourhood::create(self, seat.identity.size,
+                                      static_cast<std::size_t>(options.arena_bytes), bell.ringer());
+    if (hood) {
+      job.neighbourhood = std::move(hood).value();
+    } else {
+      log_line(LogLevel::warn, cat("rank ", self, ": ", hood.status().message()));
+      mine.unix_name.clear();
+    }
+  }
   Lobby lobby(door.key, self, seat.identity.size, clock);
   lobby.open(std::move(door.listener));
   if (!mine.unix_name.empty()) {
@@ -214,11 +226,11 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
                  ? meet_as_zero(lobby, mine, options.join_timeout_s, [&] { file.take_away(); })
                  : meet_as_member(lobby, mine, door.zero, deadline);
   if (!met) return met.status();
-  JoinedJob job;
   for (const Card& card : met->cards) job.peers.push_back(card.peer());
   Council council(lobby, self, std::move(met->channels), job.peers, deadline);
   auto connected =
-      connect_peers({lobby, council, poller, bell, deadline}, met->cards, self, options.transport);
+      connect_peers({lobby, council, poller, bell, job.neighbourhood.get(), deadline},
+                    met->cards, self, options.transport);
   if (!connected) return connected.status();
 
   job.identity = seat.identity;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "arena/neighbourhood.hpp"
 #include "base/clock.hpp"
 #include "base/doorbell.hpp"
 #include "base/poller.hpp"
@@ -53,6 +54,7 @@ struct JoinedJob {
   Identity identity;
   std::vector<PeerInfo> peers;          // by rank
   std::unique_ptr<Transport> transport;
+  std::shared_ptr<Neighbourhood> neighbourhood;  // null: no memory is shared
   std::unique_ptr<Doorkeeper> doorkeeper;  // rank 0 of several only
 };
 

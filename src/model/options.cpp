@@ -52,6 +52,10 @@ constexpr Entry kEntries[] = {
     {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", "bytes", true,
       "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
      &Options::fusion_bytes},
+    {{"arena_bytes", "UNISONO_ARENA_BYTES", "", "bytes", false,
+      "The most shared memory this rank may use; address space only until it is touched. "
+      "0: as much as the machine has."},
+     &Options::arena_bytes},
     {{"deterministic", "UNISONO_DETERMINISTIC", "", "flag", true,
       "Same inputs give the same bits in every run, whatever the timing."},
      &Options::deterministic},
@@ -227,7 +231,7 @@ std::string option_table_markdown() {
                           row.alias.empty() ? "" : cat("`", row.alias, "`"), " | ",
                           choices.empty() ? std::string(row.kind)
                                           : cat("`", join_text(choices, "`, `"), "`"),
-                          " | `", row.kind == "bytes" ? format_bytes(defaults.fusion_bytes) : value,
+                          " | `", row.kind == "bytes" ? format_bytes(std::stoll(value)) : value,
                           "` | ", row.agreed ? "yes" : "no", " | ", row.help, " |\n"));
   }
   return text;

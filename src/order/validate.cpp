@@ -15,16 +15,21 @@ namespace unisono {
 namespace {
 
 bool any_kind(Collective) { return true; }
-bool carries_data(Collective kind) { return kind <= Collective::alltoall; }
+bool carries_data(Collective kind) {
+  return kind <= Collective::alltoall || kind == Collective::prepare;
+}
 bool reduces(Collective kind) {
-  return kind == Collective::allreduce || kind == Collective::reducescatter;
+  return kind == Collective::allreduce || kind == Collective::reducescatter ||
+         kind == Collective::prepare;
 }
 bool has_whole_shape(Collective kind) { return reduces(kind) || kind == Collective::broadcast; }
 bool has_free_rows(Collective kind) {
   return kind == Collective::allgather || kind == Collective::alltoall;
 }
 bool is_broadcast(Collective kind) { return kind == Collective::broadcast; }
-bool concerns_sets(Collective kind) { return kind >= Collective::add_process_set; }
+bool concerns_sets(Collective kind) {
+  return kind == Collective::add_process_set || kind == Collective::remove_process_set;
+}
 
 std::string kind_value(const Request& r) { return upper_name(r.kind); }
 std::string dtype_value(const Request& r) { return std::string(name_of(r.dtype)); }

@@ -14,9 +14,12 @@ namespace {
 constexpr std::size_t kNameMost = 4096;
 
 bool reduces(Collective kind) {
-  return kind == Collective::allreduce || kind == Collective::reducescatter;
+  return kind == Collective::allreduce || kind == Collective::reducescatter ||
+         kind == Collective::prepare;
 }
-bool carries_data(Collective kind) { return kind <= Collective::alltoall; }
+bool carries_data(Collective kind) {
+  return kind <= Collective::alltoall || kind == Collective::prepare;
+}
 bool needs_rows(Collective kind) {
   return kind == Collective::allgather || kind == Collective::reducescatter ||
          kind == Collective::alltoall;

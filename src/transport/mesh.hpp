@@ -21,6 +21,10 @@ struct PeerLanes {
   std::unique_ptr<Stream> control, data;
   std::uint64_t check_seed = 0;         // both ends share it; seeds every frame's check
   bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
+  // Shared memory only: the peer's arena, and its bell with what that lives in.
+  Fd arena;
+  Ringer bell;
+  std::shared_ptr<const void> bell_keeper;
 };
 
 struct MeshSettings {
@@ -40,11 +44,12 @@ PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
 
 // Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
 // socket: `create` on one side makes the memory and passes it, the other maps it; both pass their
-// doorbell. Blocks at most until the deadline. The socket stays open: its end is the peer's end,
+// doorbell and, where given, their arena (a sealed memfd). Blocks at most until the deadline. The socket stays open: its end is the peer's end,
 // watched by the poller with `key`. unavailable when the memory cannot be shared; both sides then
 // get that answer and may use TCP. The deadline counts from the call.
 Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, Poller& poller,
-                                 std::uint64_t key, std::uint64_t check_seed, Nanos deadline);
+                                 std::uint64_t key, std::uint64_t check_seed, Nanos deadline,
+                                 int arena = -1);
 
 // Ranks as threads: every pair shares heap rings. Thread-safe. Each rank takes its seat once.
 class InprocWorld {

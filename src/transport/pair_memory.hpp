@@ -14,7 +14,7 @@
 namespace unisono {
 
 inline constexpr std::uint32_t kPairMagic = 0x75507261;
-inline constexpr std::uint32_t kPairVersion = 1;
+inline constexpr std::uint32_t kPairVersion = 2;
 inline constexpr std::size_t kControlRingBytes = 64 << 10;
 inline constexpr std::size_t kDataRingBytes = 256 << 10;
 inline constexpr std::size_t kPairHeaderBytes = 4096;

@@ -73,7 +73,7 @@ struct ShmPair {
   bool watched = false, gone = false;
   int side = 0;
   Mapping memory, peer_bell_page;
-  Fd peer_bell;
+  Fd peer_bell, peer_arena;
   std::shared_ptr<const BellPage> own_bell;
   unsigned looks = 0;
 };
@@ -108,12 +108,14 @@ class ShmStream final : public RingStream {
   std::shared_ptr<ShmPair> pair_;
 };
 
-// What each side passes first; the creator adds the pair's memory to its bell's two descriptors.
+// What each side passes first, with its bell's two descriptors; the creator adds the pair's memory,
+// and last comes the arena of a rank that has one.
 struct Hello {
   std::uint32_t magic = kPairMagic;
   std::uint32_t version = kPairVersion;
   std::uint64_t pair_bytes = kPairBytes;
-  std::uint64_t can_share = 0;
+  std::uint32_t can_share = 0;
+  std::uint32_t has_arena = 0;
 };
 // What each side answers once it has mapped everything.
 struct Verdict {
@@ -147,13 +149,14 @@ bool is_sealed(int fd, std::size_t bytes) {
          about.st_size == static_cast<off_t>(bytes);
 }
 
-bool map_passed(ShmPair& pair, std::vector<Fd>& passed, bool create) {
-  if (passed.size() != (create ? 2u : 3u)) return false;
+bool map_passed(ShmPair& pair, std::vector<Fd>& passed, bool create, bool arena) {
+  if (passed.size() != (create ? 2u : 3u) + (arena ? 1u : 0u)) return false;
   const int bell_flags = ::fcntl(passed[0].get(), F_GETFL);
   if (bell_flags < 0 || (bell_flags & O_NONBLOCK) == 0) return false;
   if (!is_sealed(passed[1].get(), BellPage::kBytes)) return false;
   pair.peer_bell = std::move(passed[0]);
   pair.peer_bell_page = Mapping(passed[1].get(), BellPage::kBytes);
+  if (arena) pair.peer_arena = std::move(passed.back());
   if (!create) {
     if (!is_sealed(passed[2].get(), kPairBytes)) return false;
     pair.memory = Mapping(passed[2].get(), kPairBytes);
@@ -165,7 +168,7 @@ bool map_passed(ShmPair& pair, std::vector<Fd>& passed, bool create) {
 }
 
 // Both sides go through the same steps whatever fails, so that both come to the same answer.
-Status share(ShmPair& pair, bool create, PassingDeadline deadline) {
+Status share(ShmPair& pair, bool create, int arena, PassingDeadline deadline) {
   const BellPage& bell = *pair.own_bell;
   Hello hello;
   Fd memory;
@@ -175,14 +178,19 @@ Status share(ShmPair& pair, bool create, PassingDeadline deadline) {
     if (pair.memory.at() != nullptr) new (pair.memory.at()) PairHeader();
   }
   hello.can_share = bell.memory_fd() >= 0 && (!create || pair.memory.at() != nullptr);
-  const std::array<int, 3> mine{bell.event_fd(), bell.memory_fd(), memory.get()};
-  const std::size_t count = hello.can_share == 0 ? 0 : create ? 3 : 2;
+  hello.has_arena = arena >= 0;
+  std::vector<int> mine;
+  if (hello.can_share != 0) {
+    mine = {bell.event_fd(), bell.memory_fd()};
+    if (create) mine.push_back(memory.get());
+    if (arena >= 0) mine.push_back(arena);
+  }
   const int socket = pair.socket.get();
-  if (Status s = pass(socket, bytes_of(hello), std::span(mine).first(count), deadline); !s.ok()) {
+  if (Status s = pass(socket, bytes_of(hello), mine, deadline); !s.ok()) {
     return s;
   }
   Hello theirs;
-  auto passed = take_passed(socket, writable_bytes_of(theirs), 3, deadline);
+  auto passed = take_passed(socket, writable_bytes_of(theirs), 4, deadline);
   if (!passed.ok()) return passed.status();
   if (theirs.magic != kPairMagic) {
     return Status(Code::corrupted, "what the peer passed is no shared memory of unisono");
@@ -192,7 +200,8 @@ Status share(ShmPair& pair, bool create, PassingDeadline deadline) {
                                      kPairVersion, "; run the same unisono on every rank"));
   }
   Verdict verdict, their_verdict;
-  verdict.mapped = hello.can_share != 0 && theirs.can_share != 0 && map_passed(pair, *passed, create);
+  verdict.mapped = hello.can_share != 0 && theirs.can_share != 0 &&
+                   map_passed(pair, *passed, create, theirs.has_arena != 0);
   if (Status s = pass(socket, bytes_of(verdict), {}, deadline); !s.ok()) return s;
   auto rest = take_passed(socket, writable_bytes_of(their_verdict), 0, deadline);
   if (!rest.ok()) return rest.status();
@@ -207,13 +216,14 @@ Status share(ShmPair& pair, bool create, PassingDeadline deadline) {
 }  // namespace
 
 Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, Poller& poller,
-                                 std::uint64_t key, std::uint64_t check_seed, Nanos deadline) {
+                                 std::uint64_t key, std::uint64_t check_seed, Nanos deadline,
+                                 int arena) {
   auto pair = std::make_shared<ShmPair>(std::move(socket), poller);
   pair->side = create ? 0 : 1;
   pair->own_bell = bell.page();
   UNISONO_CHECK(bell.ringer().armed == pair->own_bell->flag());
   const auto until = std::chrono::steady_clock::now() + deadline;
-  if (Status status = share(*pair, create, until); !status.ok()) return status;
+  if (Status status = share(*pair, create, arena, until); !status.ok()) return status;
   pair->watch(key);
 
   const PairMemory memory(pair->memory.at());
@@ -225,6 +235,9 @@ Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, P
   lanes.data = std::make_unique<ShmStream>(memory.data(theirs), memory.data(mine), ringer, pair);
   lanes.check_seed = check_seed;
   lanes.can_fall_silent = true;
+  lanes.arena = std::move(pair->peer_arena);
+  lanes.bell = ringer;
+  lanes.bell_keeper = pair;
   return lanes;
 }
 

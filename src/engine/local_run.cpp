@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Buckets whose members all share memory: machines that read and write the callers' tensors directly.
+#include <numeric>
+
+#include "base/check.hpp"
+#include "engine/bucket_run.hpp"
+#include "engine/rows.hpp"
+
+namespace unisono {
+namespace {
+
+const std::byte* bytes_of(const void* data) { return static_cast<const std::byte*>(data); }
+
+}  // namespace
+
+LocalReduction BucketRun::local_reduction(const Tensor& first) const {
+  const Request& request = *first.request;
+  const auto n = static_cast<std::int64_t>(context_.members->count());
+  const auto absent = static_cast<std::int64_t>(first.response->absent.size());
+  return {.dtype = request.dtype,
+          .op = request.op,
+          .prescale = request.prescale,
+          .divisor = context_.options->join_divisor == "active" ? n - absent : n,
+          .postscale = request.postscale,
+          .items = {},
+          .bytes = 0};
+}
+
+Status BucketRun::start_local_allreduce() {
+  LocalReduction work = local_reduction(tensors_.front());
+  const std::size_t element = size_of(bucket_.dtype);
+  for (Tensor& tensor : tensors_) {
+    const std::size_t bytes = static_cast<std::size_t>(tensor.request->elements()) * element;
+    tensor.out_shape = tensor.request->shape;
+    if (!tensor.absent() && tensor.pending.output == nullptr) {
+      if (auto status = own_result(tensor, bytes); !status) return status;
+    }
+    if (bytes == 0) continue;
+    LocalItem item{.source = nullptr, .target = nullptr, .offset = work.bytes, .bytes = bytes};
+    if (!tensor.absent()) {
+      item.source = bytes_of(tensor.pending.input);
+      item.target = tensor.pending.output != nullptr
+                        ? static_cast<std::byte*>(tensor.pending.output)
+                        : tensor.pending.ticket->result.get();
+    }
+    work.items.push_back(item);
+    work.bytes += bytes;
+  }
+  machine_ = make_local_allreduce(*context_.team, std::move(work));
+  return {};
+}
+
+Status BucketRun::start_local_tensor(std::size_t index) {
+  current_ = index;
+  Tensor& tensor = tensors_[index];
+  const Request& request = *tensor.request;
+  LocalTeam& team = *context_.team;
+  if (request.kind == Collective::barrier) {
+    machine_ = make_local_barrier(team);
+    return {};
+  }
+  UNISONO_CHECK(!tensor.absent());
+  const Members& members = *context_.members;
+  const int n = members.count();
+  const auto me = static_cast<std::size_t>(members.me);
+  const std::span<const std::byte> in(bytes_of(tensor.pending.input),
+                                      tensor.pending.request.bytes());
+  if (request.kind == Collective::broadcast) {
+    tensor.out_shape = request.shape;
+    if (tensor.pending.output == nullptr) {
+      if (auto status = own_result(tensor, in.size()); !status) return status;
+    }
+    auto* target = tensor.pending.output != nullptr ? static_cast<std::byte*>(tensor.pending.output)
+                                                    : tensor.pending.ticket->result.get();
+    machine_ = make_local_broadcast(team, members.index_of(request.root), in, {target, in.size()});
+    return {};
+  }
+
+  const std::size_t row = row_bytes(request);
+  Extents parts;
+  std::vector<std::size_t> matrix;
+  std::int64_t rows = 0;
+  if (request.kind == Collective::allgather) {
+    parts = to_bytes(*tensor.extents, row);
+    rows = std::accumulate(tensor.extents->begin(), tensor.extents->end(), std::int64_t{0});
+  } else if (request.kind == Collective::reducescatter) {
+    const auto shares = divide_rows(request.shape[0], n);
+    parts = to_bytes(shares, row);
+    rows = shares[me];
+  } else {
+    matrix = to_bytes(*tensor.extents, row);
+    for (std::size_t sender = 0; sender < static_cast<std::size_t>(n); ++sender) {
+      tensor.out_splits.push_back((*tensor.extents)[sender * static_cast<std::size_t>(n) + me]);
+      rows += tensor.out_splits.back();
+    }
+  }
+  tensor.out_shape = with_rows(request.shape, rows);
+  if (auto status = own_result(tensor, static_cast<std::size_t>(rows) * row); !status) return status;
+  const std::span<std::byte> out(tensor.pending.ticket->result.get(),
+                                 static_cast<std::size_t>(rows) * row);
+  if (request.kind == Collective::allgather) {
+    machine_ = make_local_allgather(team, in, std::move(parts), out);
+  } else if (request.kind == Collective::alltoall) {
+    machine_ = make_local_alltoall(team, in, std::move(matrix), out);
+  } else {
+    LocalReduction work = local_reduction(tensor);
+    work.items.push_back({in.data(), nullptr, 0, in.size()});
+    work.bytes = in.size();
+    machine_ = make_local_reducescatter(team, std::move(work), std::move(parts), out);
+  }
+  return {};
+}
+
+}  // namespace unisono

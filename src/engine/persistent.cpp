@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/persistent.hpp"
+
+namespace unisono {
+namespace {
+// Sets are counted from below, persistent operations from above: their tags never meet.
+constexpr SetId kFirstTagSet = 0xFFFF;
+// A persistent operation holds no name.
+const ReleaseName kNoName = [](const Request&) {};
+}  // namespace
+
+PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(parts)) {
+  Response& agreed = parts_.response;
+  agreed.tensors.front().kind = Collective::allreduce;
+  const Request& tensor = agreed.tensors.front();
+  prototype_ = {.id = 0,
+                .set = kFirstTagSet - parts_.id,
+                .kind = Collective::allreduce,
+                .dtype = tensor.dtype,
+                .op = tensor.op,
+                .responses = {agreed},
+                .bytes = tensor.bytes()};
+}
+
+Status PersistentRunner::start(Pending& pending) {
+  pending.request = prototype_.responses.front().tensors.front();
+  std::vector<Pending> pendings;
+  pendings.push_back(std::move(pending));
+  active_ = std::make_unique<BucketRun>(
+      prototype_, std::move(pendings),
+      RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
+                 parts_.options, &next_move_});
+  Status status = active_->start();
+  if (!status.ok()) {
+    active_->fail(status, kNoName);
+    active_.reset();
+  }
+  return status;
+}
+
+bool PersistentRunner::advance() {
+  if (active_ == nullptr) return false;
+  const Step step = active_->step();
+  if (step != Step::finished) return step == Step::advanced;
+  Counters::add(parts_.counters->operations);
+  active_->complete(kNoName);
+  active_.reset();
+  return true;
+}
+
+const Status& PersistentRunner::trouble() const {
+  static const Status kNone;
+  return active_ == nullptr ? kNone : active_->trouble();
+}
+
+std::unique_ptr<BucketRun> PersistentRunner::stop(const Status& status) {
+  if (active_ != nullptr) active_->fail(status, kNoName);
+  return std::move(active_);
+}
+
+}  // namespace unisono

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One persistent operation: agreed once, started again and again, independent of everything else.
+// It has a place on the board and tags of its own, so that it needs no turn in the agreed order.
+// Thread: the engine's driver.
+#pragma once
+
+#include <memory>
+
+#include "engine/bucket_run.hpp"
+#include "observe/counters.hpp"
+
+namespace unisono {
+
+struct PersistentParts {
+  std::uint32_t id = 0;
+  Members members;
+  Response response;                        // what was agreed
+  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
+  Transport* transport = nullptr;
+  BufferPool* buffers = nullptr;
+  const Options* options = nullptr;
+  Counters* counters = nullptr;
+};
+
+class PersistentRunner {
+ public:
+  explicit PersistentRunner(PersistentParts parts);
+
+  bool busy() const { return active_ != nullptr; }
+  // Takes the operation, and resolves it when it cannot be started.
+  Status start(Pending& pending);
+  bool advance();
+  bool ready() const { return active_ != nullptr && active_->ready(); }
+  const Status& trouble() const;
+  std::unique_ptr<BucketRun> stop(const Status& status);
+
+ private:
+  PersistentParts parts_;
+  Bucket prototype_;
+  std::uint64_t next_move_ = 0;
+  std::unique_ptr<BucketRun> active_;
+};
+
+}  // namespace unisono

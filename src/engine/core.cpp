@@ -94,7 +94,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   const bool crowded = identity_.local_size > usable_cores();
   spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us : crowded ? 0 : kSpinUs) * 1e-6);
   yields_ = crowded && options_.spin_us < 0 ? kYields : 0;
-  inbox_ = std::make_unique<Inbox<Submission>>(bell_.ringer());
+  inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), kBellKey, true, false);
 
   parts.options = &options_;
@@ -282,7 +282,7 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
   if (Status status = usable(); !status) return Ticket(failed_ticket(pending.ticket->name, status));
   pending.ticket->waiter = weak_from_this();
   Ticket ticket(pending.ticket);
-  Submission submission;
+  Handover submission;
   submission.operations.push_back(std::move(pending));
   submission.persistent = id;
   inbox_->push(std::move(submission));
@@ -352,9 +352,9 @@ void EngineCore::shutdown() {
   thread_->join();
   thread_.reset();
   // Operations pushed while the loop ended: nobody else will answer them.
-  std::vector<Submission> late;
+  std::vector<Handover> late;
   inbox_->take(late);
-  for (Submission& submission : late) {
+  for (Handover& submission : late) {
     for (Pending& pending : submission.operations) {
       resolve(pending, Status(Code::shut_down, "the engine has been shut down"),
               [this](const Request& request) { names_.release(request); });

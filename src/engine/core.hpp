@@ -64,7 +64,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Doorbell bell_;
   NameRegistry names_;
   Counters counters_;
-  std::unique_ptr<Inbox<Submission>> inbox_;
+  std::unique_ptr<Inbox<Handover>> inbox_;
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself

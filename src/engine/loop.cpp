@@ -70,7 +70,7 @@ bool Loop::pass() {
   const Time now = parts_.clock->now();
   parts_.inbox->take(batch_);
   bool worked = !batch_.empty();
-  for (Submission& submission : batch_) accept(submission, now);
+  for (Handover& submission : batch_) accept(submission, now);
   worked |= parts_.transport->progress(*this);
   if (now >= next_beat_) {
     parts_.transport->beat(now, *this);
@@ -165,7 +165,7 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
   resolve(pending, std::move(refusal), [](const Request&) {});
 }
 
-void Loop::accept(Submission& submission, Time now) {
+void Loop::accept(Handover& submission, Time now) {
   if (submission.leave) return begin_leaving(now);
   if (submission.persistent != 0) {
     return start_persistent(submission.persistent, std::move(submission.operations.front()));

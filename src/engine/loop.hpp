@@ -23,7 +23,7 @@
 namespace unisono {
 
 // What a submitting thread hands over: operations that belong together, or the wish to leave.
-struct Submission {
+struct Handover {
   std::vector<Pending> operations;
   bool leave = false;
   std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
@@ -34,7 +34,7 @@ using SetTable = std::map<SetId, Members>;
 struct LoopParts {
   const Options* options = nullptr;
   const Clock* clock = nullptr;
-  Inbox<Submission>* inbox = nullptr;
+  Inbox<Handover>* inbox = nullptr;
   NameRegistry* names = nullptr;
   Counters* counters = nullptr;
   std::vector<PeerInfo> peers;
@@ -62,7 +62,7 @@ class Loop final : private TransportListener, private SetHost {
   bool finished() const { return finished_; }
 
  private:
-  void accept(Submission& submission, Time now);
+  void accept(Handover& submission, Time now);
   void start_persistent(std::uint32_t id, Pending pending);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
@@ -97,7 +97,7 @@ class Loop final : private TransportListener, private SetHost {
   // Messages for sets that this rank has yet to hear of.
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
   std::vector<std::unique_ptr<BucketRun>> abandoned_;
-  std::vector<Submission> batch_;
+  std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that left in good order
   Time next_beat_ = kNever;
   Status failed_;

@@ -55,7 +55,7 @@ class DirectAllreduce final : public Machine {
     return done && own_.finished();
   }
 
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     own_.add_pending(pending);
     for (const auto* streams : {&contributions_, &results_, &answers_}) {
       for (const auto& stream : *streams) stream.add_pending(pending);

@@ -83,7 +83,7 @@ class RecursiveDoubling final : public Machine {
     kernels::reduce_many(dtype_, op_, data_.data(), operands, data_.size() / size_of(dtype_));
   }
 
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     if (current_ == rounds_.size()) return;
     rounds_[current_].send.add_pending(pending);
     rounds_[current_].receive.add_pending(pending);

@@ -47,7 +47,7 @@ class DisseminationBarrier final : public Machine {
     }
     return true;
   }
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     if (current_ == rounds_.size()) return;
     rounds_[current_].send.add_pending(pending);
     rounds_[current_].receive.add_pending(pending);

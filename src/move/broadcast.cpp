@@ -42,7 +42,7 @@ class TreeBroadcast final : public Machine {
     }
     return done;
   }
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     for (const auto* streams : {&from_parent_, &to_children_}) {
       for (const auto& stream : *streams) stream.add_pending(pending);
     }

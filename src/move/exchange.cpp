@@ -45,7 +45,7 @@ class Exchange final : public Machine {
     }
     return done;
   }
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     for (const auto* streams : {&receives_, &sends_}) {
       for (const auto& stream : *streams) stream.add_pending(pending);
     }

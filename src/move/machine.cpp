@@ -46,7 +46,7 @@ std::string Machine::describe() const {
   std::string out = cat(name_, ", set ", context_.set, ", bucket ", context_.bucket, ": ");
   if (finished_) return out + "finished";
   out += phase();
-  Pending pending;
+  OpenTransfer pending;
   add_pending(pending);
   if (!pending.receiving_from.empty()) {
     out += cat("; waits for data from ", rank_list(pending.receiving_from));

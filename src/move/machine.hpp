@@ -21,7 +21,7 @@ struct Pass {
 };
 
 // Ranks a machine has open transfers with.
-struct Pending {
+struct OpenTransfer {
   std::vector<Rank> receiving_from, sending_to;
 };
 
@@ -37,7 +37,7 @@ class Machine : public CollectiveMachine {
  protected:
   // Posts and checks what it can, noting in pass_ what moved; true when all is done.
   virtual bool advance() = 0;
-  virtual void add_pending(Pending& pending) const = 0;
+  virtual void add_pending(OpenTransfer& pending) const = 0;
   virtual std::string phase() const = 0;
 
   const MoveContext context_;

@@ -59,7 +59,7 @@ void OwnerReduction::reduce(std::size_t segment) {
   kernels::reduce_many(dtype_, op_, out_.data() + begin, inputs_, length / size_of(dtype_));
 }
 
-void OwnerReduction::add_pending(Pending& pending) const {
+void OwnerReduction::add_pending(OpenTransfer& pending) const {
   for (const auto& contribution : contributions_) contribution.add_pending(pending);
 }
 

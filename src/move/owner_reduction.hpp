@@ -25,7 +25,7 @@ class OwnerReduction {
   std::size_t segments() const { return segments_; }
   std::size_t done() const { return done_; }  // segments 0 .. done()-1 of out hold the result
   bool finished() const { return done_ == segments_; }
-  void add_pending(Pending& pending) const;
+  void add_pending(OpenTransfer& pending) const;
   std::string phase() const;
 
  private:

@@ -45,7 +45,7 @@ class DirectReduceScatter final : public Machine {
     }
     return done;
   }
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     own_.add_pending(pending);
     for (const auto& contribution : contributions_) contribution.add_pending(pending);
   }

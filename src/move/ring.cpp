@@ -145,7 +145,7 @@ class Ring final : public Machine {
     return tags::pack(context_.set, context_.bucket, tags::step_of(lane, number));
   }
 
-  void add_pending(Pending& pending) const override {
+  void add_pending(OpenTransfer& pending) const override {
     if (receives_done_ < receives_open_) pending.receiving_from.push_back(left_);
     if (sends_done_ < sends_open_) pending.sending_to.push_back(right_);
   }

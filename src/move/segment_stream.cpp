@@ -64,7 +64,7 @@ void SegmentStream::open(std::size_t segment) {
   }
 }
 
-void SegmentStream::add_pending(Pending& pending) const {
+void SegmentStream::add_pending(OpenTransfer& pending) const {
   if (done_ == opened_) return;
   (source_ != nullptr ? pending.sending_to : pending.receiving_from).push_back(peer_);
 }

@@ -39,7 +39,7 @@ class SegmentStream {
   std::size_t segments() const { return segments_; }
   std::size_t done() const { return done_; }  // segments 0 .. done()-1 have travelled
   bool finished() const { return done_ == segments_; }
-  void add_pending(Pending& pending) const;
+  void add_pending(OpenTransfer& pending) const;
 
  private:
   void open(std::size_t segment);

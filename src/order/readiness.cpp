@@ -118,7 +118,7 @@ Unit& Readiness::merge(Unit& into, Unit& from) {
   into.arrived.add(from.arrived);
   into.arrivals.insert(into.arrivals.end(), from.arrivals.begin(), from.arrivals.end());
   std::stable_sort(into.arrivals.begin(), into.arrivals.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+                   [](const MemberArrival& a, const MemberArrival& b) { return a.at < b.at; });
   for (auto& tensor : from.tensors) {
     tensor->unit = &into;
     into.tensors.push_back(std::move(tensor));

@@ -39,7 +39,7 @@ struct Tensor {
   const Request& of(int member) const;
 };
 
-struct Arrival {
+struct MemberArrival {
   int member;
   Time at;
 };
@@ -48,7 +48,7 @@ struct Unit {
   std::vector<std::string> groups;      // more than one only when members disagree
   std::vector<std::unique_ptr<Tensor>> tensors;
   MemberBits arrived;
-  std::vector<Arrival> arrivals;        // in order of time
+  std::vector<MemberArrival> arrivals;        // in order of time
   bool same_contents = true;            // false: members put different tensors into it
   bool ready = false;
   Time next_report = kNever;            // used by StallWatch

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -108,6 +109,15 @@ void remove_process_set(Member& self, ProcessSetId id) {
   raise_unless_ok(status);
 }
 
+using ByteArray = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+
+// Bytes in memory that all ranks of the host map, freed with the last array that looks at them.
+ByteArray arena_bytes(Member& self, std::size_t bytes) {
+  auto* block = new ArenaBlock(value_or_raise(self.engine().arena().allocate(bytes)));
+  const nb::capsule owner(block, [](void* held) noexcept { delete static_cast<ArenaBlock*>(held); });
+  return ByteArray(block->data(), {bytes}, owner);
+}
+
 nb::dict stats(Member& self) {
   const Stats now = self.engine().stats();
   nb::dict all;
@@ -176,6 +186,7 @@ void bind_engine(nb::module_& module) {
       .def("remove_process_set", &remove_process_set)
       .def("process_set",
            [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
+      .def("arena_bytes", &arena_bytes)
       .def("stats", &stats)
       .def("shutdown", [](Member& self) { self.engine().shutdown(); },
            nb::call_guard<nb::gil_scoped_release>());

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 from typing import Any, Iterable, Optional, Sequence, Union
+
+import numpy as np
 
 from . import _core, arrays, objects
 from .errors import InvalidArgument
@@ -93,6 +96,14 @@ class Engine:
     def stats(self) -> dict[str, Union[int, float]]:
         """Counters since the engine joined; order_digest is equal on ranks that agree."""
         return self._core.stats()
+
+    def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
+        """An array in memory that all ranks of this host map: in-place collectives on it need no
+        copies. It is zero at first and freed with its last view. The price: while it is being
+        reduced, a rank's death leaves it undefined, where any other array is untouched."""
+        dtype = np.dtype(dtype)
+        count = math.prod(shape) if isinstance(shape, tuple) else shape
+        return self._core.arena_bytes(count * dtype.itemsize).view(dtype).reshape(shape)
 
     def allreduce(self, tensor: Tensor, *, name: Optional[str] = None,
                   op: Optional[ReduceOp] = None, average: Optional[bool] = None,

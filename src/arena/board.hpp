@@ -24,17 +24,19 @@ inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
   return (operation << kProgressBits) + progress;
 }
 
-// Counters and, beside the one that announces it, room for a message of a few words: waiting for
-// the counter brings the message along in the same cache line.
+// What an operation shows: where its window is, or a message of a few words, in the cache line of the
+// counter that announces it. One line per parity, so that an operation never writes what a slower
+// member still reads of the one before.
 struct alignas(128) BoardLine {
   std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
+  std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
+  std::atomic<std::uint64_t> resident{0};   // 1: the window is the caller's own tensor
   std::byte message[kInlineBytes];
 };
+static_assert(sizeof(BoardLine) == 128);
 struct alignas(128) BoardCounters {
   std::atomic<Mark> out{0};                 // the owner's part of the result is readable so far
   std::atomic<Mark> done{0};                // the owner reads nothing more of this operation
-  std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
-  std::atomic<std::uint64_t> resident{0};   // 1: the window is the caller's own tensor
 };
 
 struct BoardSlot {

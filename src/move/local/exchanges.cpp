@@ -59,9 +59,9 @@ class Exchange : public LocalMachine {
       if (!window || !window.value()) return false;
       window_offset_ = **window;
       window_ = team_.own().at(window_offset_);
-      team_.my_board().counters.window.store(window_offset_, std::memory_order_relaxed);
+      my_line().window.store(window_offset_, std::memory_order_relaxed);
     } else {
-      team_.my_board().counters.window.store(0, std::memory_order_relaxed);
+      my_line().window.store(0, std::memory_order_relaxed);
       publish_in(1);
     }
     started_ = true;
@@ -106,7 +106,7 @@ class CopyExchange final : public Exchange {
     const std::size_t bytes = std::min(kPieceBytes, piece.bytes - taken_);
     const std::byte* from = piece.member == me()
                                 ? mine_.data() + piece.from
-                                : team_.window_of(piece.member, piece.from + piece.bytes) + piece.from;
+                                : window_of(piece.member, piece.from + piece.bytes) + piece.from;
     std::memcpy(out_.data() + piece.to + taken_, from + taken_, bytes);
     taken_ += bytes;
     return false;
@@ -139,7 +139,7 @@ class Reducescatter final : public Exchange {
     if (bytes > 0) {
       const void* inputs[kMostMembers];
       for (int member = 0; member < n(); ++member) {
-        inputs[member] = team_.window_of(member, work_.bytes) + mine_begin_ + reduced_;
+        inputs[member] = window_of(member, work_.bytes) + mine_begin_ + reduced_;
       }
       kernels::reduce_many(work_.dtype, work_.op, out_.data() + reduced_,
                            {inputs, static_cast<std::size_t>(n())}, bytes / element);

@@ -33,6 +33,9 @@ class LocalMachine : public CollectiveMachine {
   std::size_t parity() const { return operation_ & 1; }
   BoardLine& my_line() const { return team_.my_board().line[parity()]; }
   BoardLine& line_of(int member) const { return team_.board(member).line[parity()]; }
+  std::byte* window_of(int member, std::size_t bytes) const {
+    return team_.window_of(member, operation_, bytes);
+  }
   void publish_in(std::uint64_t progress) const { team_.publish(my_line().in, at(progress)); }
   void publish_out(std::uint64_t progress) const {
     team_.publish(team_.my_board().counters.out, at(progress));

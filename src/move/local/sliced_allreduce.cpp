@@ -97,7 +97,6 @@ class SlicedAllreduce final : public LocalMachine {
 
   bool start() {
     if (!may_start() || !trouble_.ok()) return false;
-    BoardCounters& counters = team_.my_board().counters;
     if (resident_) {
       window_offset_ = team_.own().offset_of(work_.items[0].source);
       shown_ = chunks_;
@@ -108,8 +107,8 @@ class SlicedAllreduce final : public LocalMachine {
       window_offset_ = **window;
     }
     window_ = team_.own().at(window_offset_);
-    counters.window.store(window_offset_, std::memory_order_relaxed);
-    counters.resident.store(resident_ ? 1 : 0, std::memory_order_relaxed);
+    my_line().window.store(window_offset_, std::memory_order_relaxed);
+    my_line().resident.store(resident_ ? 1 : 0, std::memory_order_relaxed);
     if (resident_) publish_in(chunks_);
     started_ = true;
     return true;
@@ -133,7 +132,7 @@ class SlicedAllreduce final : public LocalMachine {
   // Every member shows at once whether it is resident, so all come to the same answer.
   bool all_resident() const {
     for (int member = 0; member < n(); ++member) {
-      if (team_.board(member).counters.resident.load(std::memory_order_relaxed) == 0) return false;
+      if (line_of(member).resident.load(std::memory_order_relaxed) == 0) return false;
     }
     return true;
   }
@@ -155,7 +154,7 @@ class SlicedAllreduce final : public LocalMachine {
     const void* inputs[kMostMembers];
     const auto reduce = [&](const std::byte* own, std::size_t from, std::size_t bytes) {
       for (int member = 0; member < n(); ++member) {
-        inputs[member] = member == me() ? own : team_.window_of(member, work_.bytes) + from;
+        inputs[member] = member == me() ? own : window_of(member, work_.bytes) + from;
       }
       kernels::reduce_many(work_.dtype, work_.op, window_ + from,
                            {inputs, static_cast<std::size_t>(n())}, bytes / element);
@@ -175,7 +174,7 @@ class SlicedAllreduce final : public LocalMachine {
     std::byte* places[kMostMembers];
     const void* inputs[kMostMembers];
     for (int member = 0; member < n(); ++member) {
-      places[member] = team_.window_of(member, work_.bytes);
+      places[member] = window_of(member, work_.bytes);
     }
     for (std::size_t at = begin; at < end; at += kBlockBytes) {
       const std::size_t bytes = std::min(kBlockBytes, end - at);
@@ -196,7 +195,7 @@ class SlicedAllreduce final : public LocalMachine {
     while (slice_begin(work_.bytes, owner + 1, n()) <= place) ++owner;
     const std::size_t slice_end = slice_begin(work_.bytes, owner + 1, n());
     const std::size_t end = std::min({slice_end, place + 2 * kChunkBytes});
-    const std::byte* from = team_.window_of(owner, work_.bytes) + place;
+    const std::byte* from = window_of(owner, work_.bytes) + place;
     // A resident tensor holds its own slice already.
     if (!(resident_ && owner == me())) scatter_range(work_, place, end, from);
     copied_ += end - place;

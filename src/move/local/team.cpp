@@ -58,9 +58,10 @@ bool LocalTeam::all_done(Mark value) const {
   return everyone(*this, value, [](BoardSlot& slot) -> auto& { return slot.counters.done; });
 }
 
-std::byte* LocalTeam::window_of(int member, std::size_t bytes) const {
+std::byte* LocalTeam::window_of(int member, std::uint64_t operation, std::size_t bytes) const {
   const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(member)];
-  const std::size_t offset = board(member).counters.window.load(std::memory_order_relaxed);
+  const BoardLine& line = board(member).line[operation & 1];
+  const std::size_t offset = line.window.load(std::memory_order_relaxed);
   UNISONO_CHECK(offset <= neighbour.bytes && bytes <= neighbour.bytes - offset);
   return neighbour.base + offset;
 }

@@ -34,8 +34,8 @@ class LocalTeam {
   bool all_out(Mark value) const;
   bool all_done(Mark value) const;
 
-  // Memory at a member's published window offset.
-  std::byte* window_of(int member, std::size_t bytes) const;
+  // Memory at the window offset a member has published for an operation.
+  std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
   const Segment& own() const { return *own_; }
 
   // The largest window every member is sure to have; the same answer on all of them.

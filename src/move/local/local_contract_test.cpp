@@ -131,6 +131,45 @@ TEST_P(LocalContract, AllreduceResidentAndMixed) {
   }
 }
 
+// A member goes on to its next operation while slower ones still read the last: what they read must
+// not change under them. Sizes grow, so that windows are replaced on the way.
+TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
+  const int n = GetParam();
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Host host(n, seed);
+    constexpr int kOperations = 12;
+    std::vector<std::vector<std::vector<float>>> data(n);
+    std::vector<std::unique_ptr<CollectiveMachine>> machines(n);
+    std::vector<int> next(n, 0);
+    const auto start = [&](int i) {
+      const int k = next[i]++;
+      data[i].emplace_back(9000u + 7000u * static_cast<unsigned>(k) * (k % 3), static_cast<float>(k + i));
+      auto* at = reinterpret_cast<std::byte*>(data[i].back().data());
+      LocalReduction work{.items = {{at, at, 0, data[i].back().size() * 4}},
+                          .bytes = data[i].back().size() * 4};
+      machines[i] = make_local_allreduce(host.team(i), std::move(work));
+    };
+    for (int i = 0; i < n; ++i) data[i].reserve(kOperations), start(i);
+    for (int open = n; open > 0;) {
+      // Low members get most of the turns.
+      const int i = static_cast<int>(std::min(host.rng().below(n), host.rng().below(n)));
+      if (machines[i] == nullptr || machines[i]->step() != Step::finished) continue;
+      machines[i].reset();
+      if (next[i] < kOperations) {
+        start(i);
+      } else {
+        --open;
+      }
+    }
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < kOperations; ++k) {
+        const auto want = static_cast<float>(k * n + n * (n - 1) / 2);
+        for (const float value : data[i][k]) ASSERT_EQ(value, want) << "seed " << seed << " op " << k;
+      }
+    }
+  }
+}
+
 TEST_P(LocalContract, AveragesScalesAndJoinedMembers) {
   const int n = GetParam();
   Host host(n, 13);

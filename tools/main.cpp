@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/command.hpp"
+#include "bench/worker.hpp"
 #include "exit_codes.hpp"
 #include "run/agent.hpp"
 #include "run/command.hpp"
@@ -19,12 +21,19 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == "run") {
     return run_command({arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && arguments[0] == "bench") {
+    return bench_command({arguments.begin() + 1, arguments.end()});
+  }
   if (!arguments.empty() && arguments[0] == "__agent") return serve_as_agent();
+  if (arguments.size() == 2 && arguments[0] == "__bench-worker") {
+    return serve_as_bench_worker(arguments[1]);
+  }
 
   CLI::App app{"unisono: gradient exchange for data-parallel training", "unisono"};
   app.set_version_flag("--version", "unisono " UNISONO_VERSION_TEXT);
   app.require_subcommand(1);
   app.add_subcommand("run", "start a program as the ranks of one job (unisono run --help)");
+  app.add_subcommand("bench", "measure collectives, beside peers (unisono bench --help)");
   auto* options = app.add_subcommand("options", "print the table of all options");
   app.footer(
       "Exit codes: 0 success, 1 the job failed, 2 wrong usage, 3 the machine lacks something.");

@@ -170,6 +170,7 @@ class Barrier final : public LocalMachine {
     return Step::finished;
   }
   bool ready() const override { return shown_ ? team_.all_in(at(1)) : may_start(); }
+  bool committed() const override { return shown_ && team_.all_in(at(1)); }
 
  private:
   std::string_view what() const override { return "barrier"; }

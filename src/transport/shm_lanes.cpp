@@ -161,7 +161,8 @@ bool map_passed(ShmPair& pair, std::vector<Fd>& passed, bool create, bool arena)
     if (!is_sealed(passed[2].get(), kPairBytes)) return false;
     pair.memory = Mapping(passed[2].get(), kPairBytes);
     if (pair.memory.at() == nullptr) return false;
-    const PairHeader& header = PairMemory(pair.memory.at()).header();
+    const PairMemory memory(pair.memory.at());
+    const PairHeader& header = memory.header();
     if (header.magic != kPairMagic || header.version != kPairVersion) return false;
   }
   return pair.peer_bell_page.at() != nullptr && pair.memory.at() != nullptr;

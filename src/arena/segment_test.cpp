@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "arena/segment.hpp"
+
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "arena/neighbourhood.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kBytes = 8 << 20;
+
+TEST(Segment, IsSharedWithWhoeverMapsItsDescriptor) {
+  const Segment own = Segment::create(kBytes).value();
+  const Segment mapped = Segment::map(Fd(::dup(own.fd()))).value();
+  ASSERT_NE(own.base(), mapped.base());
+  own.at(12345)[0] = std::byte{7};
+  EXPECT_EQ(mapped.at(12345)[0], std::byte{7});
+  EXPECT_EQ(mapped.size(), kBytes);
+}
+
+TEST(Segment, KnowsWhatItHolds) {
+  const Segment own = Segment::create(kBytes).value();
+  EXPECT_TRUE(own.holds(own.base(), kBytes));
+  EXPECT_TRUE(own.holds(own.at(100), 0));
+  EXPECT_FALSE(own.holds(own.at(1), kBytes));
+  EXPECT_FALSE(own.holds(own.base() - 1, 1));
+  int elsewhere = 0;
+  EXPECT_FALSE(own.holds(&elsewhere, sizeof elsewhere));
+}
+
+TEST(Segment, MemoryThatCouldShrinkIsRefused) {
+  Fd loose(::memfd_create("loose", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(loose.get(), kBytes), 0);
+  EXPECT_EQ(Segment::map(std::move(loose)).status().code(), Code::corrupted);
+  EXPECT_EQ(Segment::map(Fd(::open("/dev/null", 2))).status().code(), Code::corrupted);
+}
+
+TEST(Segment, DiscardedPagesReadAsZero) {
+  Segment own = Segment::create(kBytes).value();
+  ASSERT_TRUE(own.commit(0, kBytes).ok());
+  std::fill_n(own.base(), kBytes, std::byte{1});
+  own.discard(4096, 8192);
+  EXPECT_EQ(own.at(4095)[0], std::byte{1});
+  EXPECT_EQ(own.at(4096)[0], std::byte{0});
+  EXPECT_EQ(own.at(12288)[0], std::byte{1});
+}
+
+TEST(Neighbourhood, CoversOnlyRanksThatAllMapEachOther) {
+  Doorbell bell;
+  auto hood = Neighbourhood::create(0, 3, kBytes, bell.ringer()).value();
+  for (Rank rank : {1, 2}) {
+    hood->add(rank, std::make_shared<Segment>(Segment::create(kBytes).value()), bell.ringer(),
+              nullptr);
+  }
+  std::vector<std::vector<bool>> shares(3, std::vector<bool>(3, true));
+  shares[1][2] = shares[2][1] = false;
+  hood->settle(shares);
+  EXPECT_TRUE(hood->covers(Members::of({0, 1}, 0)));
+  EXPECT_TRUE(hood->covers(Members::of({0, 2}, 0)));
+  EXPECT_FALSE(hood->covers(Members::of({0, 1, 2}, 0)));
+  EXPECT_EQ(hood->neighbours(Members::of({0, 2}, 0)).size(), 2u);
+}
+
+}  // namespace
+}  // namespace unisono

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <set>
 
@@ -374,6 +375,36 @@ TEST(Engine, BucketsTooLargeForTheArenaTravelAsMessages) {
     EXPECT_TRUE(status.ok()) << status.to_string();
     EXPECT_EQ(data[0], 1.0f);
   }, options);
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+TEST(Engine, MemoryIsFlatOverAHundredThousandOperations) {
+#ifdef UNISONO_SANITIZED
+  GTEST_SKIP() << "sanitisers keep freed memory aside, so the process grows by itself";
+#endif
+  run_ranks(2, [](Engine& engine) {
+    Floats small(4, 1.0f), large(20'000, 1.0f);
+    auto persistent = engine.prepare_allreduce<float>("p", small);
+    ASSERT_TRUE(persistent.ok());
+    const auto run = [&](int operations) {
+      for (int i = 0; i < operations / 2; ++i) {
+        ASSERT_TRUE(persistent->start().wait().ok());
+        ASSERT_TRUE(engine.allreduce<float>("n", i % 100 == 0 ? large : small).wait().ok());
+      }
+    };
+    run(2000);
+    ASSERT_TRUE(engine.barrier().wait().ok());
+    const std::size_t before = resident_bytes();
+    run(100'000);
+    ASSERT_TRUE(engine.barrier().wait().ok());
+    EXPECT_LT(resident_bytes(), before + (std::size_t{1} << 20));
+  });
 }
 
 TEST(Engine, TwoEnginesInOneProcess) {

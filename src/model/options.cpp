@@ -47,7 +47,8 @@ constexpr Entry kEntries[] = {
       "How bytes move. auto: shared memory within a host, TCP between hosts."},
      &Options::transport},
     {{"algorithm", "UNISONO_ALGORITHM", "", "one of auto|ring|recursive_doubling|direct", true,
-      "The allreduce algorithm. auto: chosen by size and number of ranks."},
+      "The allreduce algorithm over messages; ranks that share memory need none. auto: chosen by "
+      "size and number of ranks."},
      &Options::algorithm},
     {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", "bytes", true,
       "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},

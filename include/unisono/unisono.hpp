@@ -72,24 +72,24 @@ struct Settings {
   Rank root = 0;                            // broadcast: a global rank
   ProcessSetId process_set = kWorld;
   int priority = 0;                         // larger goes first among those ready together
-  std::string codec;                        // "" = the job's
-  std::vector<std::int64_t> splits;         // alltoall: rows for each member; empty = equal parts
+  std::string codec = {};                   // "" = the job's
+  std::vector<std::int64_t> splits = {};    // alltoall: rows for each member; empty = equal parts
   // Called on the engine's thread when the operation ends; an exception it throws is reported
   // by wait().
-  std::function<void(const Status&)> on_done;
+  std::function<void(const Status&)> on_done = {};
 };
 
 // One operation in its general form; the typed calls below build it.
 struct Operation {
   Collective kind = Collective::allreduce;
-  std::string name;
+  std::string name = {};
   DType dtype = DType::f32;
-  Shape shape;
+  Shape shape = {};
   const void* input = nullptr;
   // allreduce, broadcast: may equal input, null = engine-owned; the others: engine-owned always.
   void* output = nullptr;
-  std::vector<Rank> members;                // add_process_set only
-  std::shared_ptr<void> keep_alive;         // held until the operation ends
+  std::vector<Rank> members = {};           // add_process_set only
+  std::shared_ptr<void> keep_alive = {};    // held until the operation ends
 };
 
 // Seats for ranks that are threads of one process. Must outlive no one: engines share it.

@@ -11,7 +11,12 @@
 namespace unisono {
 namespace {
 
+#ifdef UNISONO_SANITIZED
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // sanitisers leave little address space
+#else
 constexpr std::size_t kMostBytes = std::size_t{256} << 30;
+#endif
+constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 
 std::size_t machine_bytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
@@ -31,10 +36,16 @@ Neighbourhood::Neighbourhood(Rank self, int size, Segment own, Ringer bell)
 
 Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size,
                                                              std::size_t bytes, Ringer bell) {
-  if (bytes == 0) bytes = std::min(kMostBytes, machine_bytes());
+  const bool automatic = bytes == 0;
+  if (automatic) bytes = std::min(kMostBytes, machine_bytes());
   constexpr std::size_t kPage = 2 << 20;
-  bytes = std::max(bytes, 2 * kBoardBytes);
-  auto own = Segment::create((bytes + kPage - 1) / kPage * kPage);
+  bytes = (std::max(bytes, 2 * kBoardBytes) + kPage - 1) / kPage * kPage;
+  auto own = Segment::create(bytes);
+  // Where address space is rationed (ulimit -v), a smaller arena is better than none.
+  while (automatic && !own && bytes / 2 >= kLeastBytes) {
+    bytes = bytes / 2 / kPage * kPage;
+    own = Segment::create(bytes);
+  }
   if (!own) return own.status();
   return std::unique_ptr<Neighbourhood>(
       new Neighbourhood(self, size, std::move(own).value(), bell));

@@ -13,7 +13,7 @@
 namespace unisono {
 namespace {
 
-constexpr std::size_t kSegmentBytes = 256u << 20;
+constexpr std::size_t kSegmentBytes = 64u << 20;
 
 // A host with n members in one process: every member sees every segment.
 class Host {

@@ -21,8 +21,6 @@ class DriverToken {
       futex_wait(word_, kWanted, Nanos(-1));
     }
   }
-  // Whether another thread sleeps in take().
-  bool wanted() const { return word_.load(std::memory_order_relaxed) == kWanted; }
   void release() {
     if (word_.exchange(kFree, std::memory_order_release) == kWanted) futex_wake_one(word_);
   }

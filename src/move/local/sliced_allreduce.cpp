@@ -30,7 +30,6 @@ class SlicedAllreduce final : public LocalMachine {
   SlicedAllreduce(LocalTeam& team, LocalReduction work)
       : LocalMachine(team), work_(std::move(work)), resident_(is_resident()) {
     slice_ = slice_begin(work_.bytes, me(), n());
-    slice_end_ = slice_begin(work_.bytes, me() + 1, n());
     std::size_t longest = 0;
     for (int j = 0; j < n(); ++j) {
       longest = std::max(longest, slice_begin(work_.bytes, j + 1, n()) -
@@ -205,7 +204,7 @@ class SlicedAllreduce final : public LocalMachine {
   const bool resident_;
   Status trouble_;
   bool started_ = false;
-  std::size_t slice_ = 0, slice_end_ = 0;
+  std::size_t slice_ = 0;
   std::size_t chunks_ = 1, shown_ = 0, reduced_ = 0, copied_ = 0;
   std::size_t window_offset_ = 0;
   std::byte* window_ = nullptr;

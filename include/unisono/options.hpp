@@ -23,7 +23,14 @@ struct UNISONO_API Options {
   std::string codec = "none";
   std::string transport = "auto";
   std::string algorithm = "auto";
+  std::int64_t tree_radix = 16;
+  std::int64_t cache_capacity = 1024;
+  double cycle_ms = 1.0;
+  std::int64_t gs_cycles = 1;
+  double topo_patience_s = 1.0;
   std::int64_t fusion_bytes = 64 << 20;
+  std::int64_t teams = 1;
+  std::int64_t team_threads = 1;
   std::int64_t arena_bytes = 0;
   bool deterministic = false;
   bool fuse_groups = false;

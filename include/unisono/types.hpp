@@ -60,6 +60,7 @@ enum class Collective : std::uint8_t {
   add_process_set = 7,
   remove_process_set = 8,
   prepare = 9,                          // agrees on a persistent allreduce; moves nothing
+  switch_order = 10,                    // agrees on another strategy; moves nothing
 };
 
 UNISONO_API std::size_t size_of(DType dtype);

@@ -26,6 +26,13 @@ struct Entry {
 };
 
 constexpr std::string_view kMicrosecondsOrAuto = "microseconds or auto";
+constexpr std::string_view kMilliseconds = "milliseconds";
+constexpr std::string_view kCount = "a count from ";
+constexpr std::int64_t kMostCount = 1 << 20;
+
+bool is_count(std::string_view kind) { return kind.starts_with(kCount); }
+std::int64_t least_count(std::string_view kind) { return kind.back() - '0'; }
+
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
 constexpr double kSecondsMost = 1e9;
 
@@ -50,9 +57,31 @@ constexpr Entry kEntries[] = {
       "The allreduce algorithm over messages; ranks that share memory need none. auto: chosen by "
       "size and number of ranks."},
      &Options::algorithm},
+    {{"tree_radix", "UNISONO_TREE_RADIX", "", "a count from 2", true,
+      "How many children a node of the control tree has (order tree and cache)."},
+     &Options::tree_radix},
+    {{"cache_capacity", "UNISONO_CACHE_CAPACITY", "HOROVOD_CACHE_CAPACITY", "a count from 1", true,
+      "How many agreed operations are remembered; the least recently used goes first."},
+     &Options::cache_capacity},
+    {{"cycle_ms", "UNISONO_CYCLE_MS", "HOROVOD_CYCLE_TIME", "milliseconds", true,
+      "From the begin of one negotiation round to the next (pacing cycle, gs and nbcs)."},
+     &Options::cycle_ms},
+    {{"gs_cycles", "UNISONO_GS_CYCLES", "", "a count from 1", true,
+      "How many rounds pass between two agreements on how long to sleep (pacing gs)."},
+     &Options::gs_cycles},
+    {{"topo_patience_s", "UNISONO_TOPO_PATIENCE_S", "", "seconds", true,
+      "How long a planned tensor may be missing on this rank before all negotiate again "
+      "(order topo)."},
+     &Options::topo_patience_s},
     {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", "bytes", true,
       "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
      &Options::fusion_bytes},
+    {{"teams", "UNISONO_TEAMS", "", "a count from 1", true,
+      "How many buckets of a process set are in flight at once, each moved by a team of its own."},
+     &Options::teams},
+    {{"team_threads", "UNISONO_TEAM_THREADS", "", "a count from 1", false,
+      "How many threads of this rank share the copying and reducing of one bucket."},
+     &Options::team_threads},
     {{"arena_bytes", "UNISONO_ARENA_BYTES", "", "bytes", false,
       "The most shared memory this rank may use; address space only until it is touched. "
       "0: as much as the machine has."},
@@ -117,6 +146,8 @@ std::string allowed_text(const OptionRow& row) {
   if (row.kind == "bytes") return "a whole number, with K, M, G or T for powers of 1024";
   if (row.kind == "flag") return "1, 0, true, false, yes, no, on, off";
   if (row.kind == "seconds") return cat("a number of seconds from 0 to ", kSecondsMost);
+  if (row.kind == kMilliseconds) return "a number of milliseconds from 0.001 to 60000";
+  if (is_count(row.kind)) return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
   if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
   return join_text(choices_of(row.kind));
 }
@@ -128,8 +159,11 @@ bool store(std::string& field, const OptionRow& row, std::string_view text) {
   field = text;
   return true;
 }
-bool store(std::int64_t& field, const OptionRow&, std::string_view text) {
+bool store(std::int64_t& field, const OptionRow& row, std::string_view text) {
   const auto bytes = parse_bytes(text);
+  if (is_count(row.kind) && (!bytes || *bytes < least_count(row.kind) || *bytes > kMostCount)) {
+    return false;
+  }
   if (bytes) field = *bytes;
   return bytes.has_value();
 }
@@ -140,6 +174,12 @@ bool store(bool& field, const OptionRow&, std::string_view text) {
 }
 bool store(double& field, const OptionRow& row, std::string_view text) {
   const bool may_be_auto = row.kind == kMicrosecondsOrAuto;
+  if (row.kind == kMilliseconds) {
+    const auto given = parse_number(text);
+    if (!given || *given < 0.001 || *given > 60000) return false;
+    field = *given;
+    return true;
+  }
   const auto number = may_be_auto && (text == "auto" || text == "-1") ? -1.0 : parse_number(text);
   if (!number || *number > (may_be_auto ? 1e6 : kSecondsMost)) return false;
   if (*number < 0 && !(may_be_auto && *number == -1.0)) return false;

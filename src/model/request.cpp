@@ -41,7 +41,7 @@ Request decode_request(ByteReader& in) {
   r.group_size = in.get<std::uint32_t>();
   r.splits = in.get_list<std::int64_t>();
   r.members = in.get_list<Rank>();
-  const bool known = r.kind <= Collective::prepare &&
+  const bool known = r.kind <= Collective::switch_order &&
                      static_cast<int>(r.dtype) < kDTypeCount &&
                      static_cast<int>(r.op) < kReduceOpCount;
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.

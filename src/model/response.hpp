@@ -13,6 +13,14 @@
 
 namespace unisono {
 
+// How this member goes into a response that was planned once instead of negotiated. Travels with the
+// data, not with the response: all members see the strongest stance any of them took.
+enum class Stance : std::uint8_t {
+  willing = 0,
+  last = 1,                             // takes part; from the next response on all negotiate again
+  unwilling = 2,                        // has nothing to give: no member's tensors are touched
+};
+
 struct Response {
   std::uint64_t sequence = 0;           // position in the set's order, from 0
   SetId set = 0;
@@ -24,6 +32,8 @@ struct Response {
   // row-major (sender, receiver). Otherwise empty.
   std::vector<std::vector<std::int64_t>> extents;
   std::vector<std::uint32_t> absent;    // member indices that joined: they give the neutral element
+  bool planned = false;                 // by topo: nobody was asked. Local, never encoded
+  Stance stance = Stance::willing;      // of this member, when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
 

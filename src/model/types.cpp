@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, kReduceOpCount> kOps = {
 constexpr std::array<std::string_view, 10> kKinds = {
     "allreduce", "allgather", "broadcast",       "reducescatter",     "alltoall",
     "barrier",   "join",      "add_process_set", "remove_process_set",
-    "prepare"};
+    "prepare", "switch_order"};
 
 template <std::size_t N>
 std::string_view pick(const std::array<std::string_view, N>& names, std::size_t index) {

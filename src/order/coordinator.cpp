@@ -24,7 +24,7 @@ class Coordinator final : public Order {
   Coordinator(Members members, const OrderSettings& settings)
       : members_(std::move(members)), settings_(settings), local_(members_.me),
         tally_(members_, settings), counted_(members_.ranks.size()),
-        left_(members_.ranks.size()) {}
+        left_(members_.ranks.size()), next_sequence_(settings.first_sequence) {}
 
   std::string_view name() const override { return "coordinator"; }
   void submit(Request request, Time) override { local_.submit(std::move(request)); }
@@ -55,6 +55,8 @@ class Coordinator final : public Order {
     left_[static_cast<std::size_t>(member)] = true;
     if (leads()) tally_.leave(rank);
   }
+
+  std::vector<Request> release() override { return local_.release(); }
 
   Time deadline() const override {
     const bool orphaned = left_[kLeader] && local_.waiting() > 0;
@@ -144,7 +146,7 @@ class Coordinator final : public Order {
   std::vector<std::uint64_t> counted_;  // request messages counted, by member
   std::vector<bool> left_;
   std::deque<Round> rounds_;            // received, not yet emitted
-  std::uint64_t next_sequence_ = 0;     // of the next round to receive
+  std::uint64_t next_sequence_;         // of the next round to receive
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "order/local_queue.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/check.hpp"
@@ -10,7 +11,8 @@
 namespace unisono {
 
 void LocalQueue::submit(Request request) {
-  const bool fresh = pending_.emplace(request.name, Pending{request.kind}).second;
+  const bool fresh =
+      pending_.emplace(request.name, Pending{request.kind, 0, submitted_++, request}).second;
   UNISONO_CHECK(fresh);
   route(std::move(request));
 }
@@ -32,11 +34,7 @@ std::vector<Request> LocalQueue::take() {
 
 void LocalQueue::mark_sent() {
   ++messages_;
-  for (Request& request : unsent_) {
-    Pending& pending = pending_.find(request.name)->second;
-    pending.message = messages_;
-    pending.request = std::move(request);
-  }
+  for (const Request& request : unsent_) pending_.find(request.name)->second.message = messages_;
   unsent_.clear();
 }
 
@@ -75,6 +73,18 @@ void LocalQueue::answered(Response& response, std::uint64_t counted) {
 void LocalQueue::release_held() {
   joining_ = false;
   for (Request& request : std::exchange(held_, {})) route(std::move(request));
+}
+
+std::vector<Request> LocalQueue::release() {
+  std::map<std::uint64_t, Request> waiting;
+  for (auto& [name, pending] : pending_) {
+    // Answered already when its request was given away: a round not emitted yet.
+    if (!pending.request.name.empty()) waiting[pending.turn] = std::move(pending.request);
+  }
+  abandon();
+  std::vector<Request> requests;
+  for (auto& [turn, request] : waiting) requests.push_back(std::move(request));
+  return requests;
 }
 
 std::vector<Request> LocalQueue::abandon() {

@@ -38,13 +38,16 @@ class LocalQueue {
   void answered(Response& response, std::uint64_t counted);
   // Gives up everything: names and kinds of what waited, in order of name.
   std::vector<Request> abandon();
+  // The same with everything the requests said, in order of submission.
+  std::vector<Request> release();
   std::size_t waiting() const { return pending_.size(); }
 
  private:
   struct Pending {
     Collective kind;
     std::uint64_t message = 0;          // in which it was sent; 0 = not yet
-    Request request{};                  // once sent
+    std::uint64_t turn = 0;             // in order of submission
+    Request request{};                  // until it is answered
   };
   void route(Request request);
   void release_held();
@@ -54,7 +57,7 @@ class LocalQueue {
   GroupAssembler groups_;
   std::vector<Request> unsent_;
   std::vector<Request> held_;
-  std::uint64_t messages_ = 0;
+  std::uint64_t messages_ = 0, submitted_ = 0;
   bool joining_ = false;
 };
 

@@ -46,6 +46,14 @@ struct OrderSettings {
   SetId set = 0;
   Nanos stall_warning{0};               // 0 = never; doubles after each report
   Nanos stall_limit{0};                 // 0 = never; after it the tensor fails on every member
+  std::uint64_t first_sequence = 0;     // of the first response: not 0 after a switch of strategy
+  int tree_radix = 16;                  // tree, cache: children of an inner node
+  std::size_t cache_capacity = 1024;    // cache: responses remembered
+  std::string pacing = "event";         // event, cycle, gs, nbcs
+  Nanos cycle{1'000'000};               // cycle, gs, nbcs: from one round's begin to the next
+  int gs_cycles = 1;                    // gs: rounds between two agreements on the sleep
+  int learn_steps = 3;                  // topo: iterations watched before planning
+  Nanos topo_patience{1'000'000'000};   // topo: an unfilled slot is given up after this long
 };
 
 class Order {
@@ -60,6 +68,15 @@ class Order {
   virtual void negotiate(Time now, OrderOutput& out) = 0;
   // A member left in good order: names that need it fail with peer_left, now and later.
   virtual void member_left(Rank rank, Time now) = 0;
+  // A response this object gave out has ended here; stance is the strongest that any member took
+  // (willing when it was not planned). Responses end in their order. After an unwilling one every
+  // planned response from that sequence on counts as never given out, on every member.
+  virtual void ended(std::uint64_t sequence, Stance stance, Time now) {
+    static_cast<void>(sequence), static_cast<void>(stance), static_cast<void>(now);
+  }
+  // Gives up what was submitted here and is not answered, in order of submission, for another
+  // strategy to take over. Only the destructor may follow.
+  virtual std::vector<Request> release() = 0;
   // When negotiate() next has something to do although nothing arrives; kNever when nothing.
   virtual Time deadline() const = 0;
   // Requests submitted here and not yet answered.

@@ -32,7 +32,8 @@ Status peer_left_error(Rank rank, std::string_view tensor) {
 
 Tally::Tally(const Members& members, const OrderSettings& settings)
     : members_(members), settings_(settings), joins_(members.count()),
-      readiness_(members.count(), joins_), stalls_(settings, members) {}
+      readiness_(members.count(), joins_), stalls_(settings, members),
+      next_sequence_(settings.first_sequence) {}
 
 Status Tally::add(int member, std::vector<Request> requests, Time now) {
   if (!requests.empty()) stalls_.heard_from(member, requests.back().name, now);

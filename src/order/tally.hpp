@@ -50,7 +50,7 @@ class Tally {
   Readiness readiness_;
   StallWatch stalls_;
   std::optional<Rank> left_;            // the first that left
-  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_sequence_;
 };
 
 // What an operation fails with after `rank` left in good order.

@@ -30,7 +30,7 @@ inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
 struct alignas(128) BoardLine {
   std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
   std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
-  std::atomic<std::uint64_t> resident{0};   // 1: the window is the caller's own tensor
+  std::atomic<std::uint64_t> terms{0};      // how the owner takes part; see LocalMachine
   std::byte message[kInlineBytes];
 };
 static_assert(sizeof(BoardLine) == 128);

@@ -4,12 +4,14 @@
 
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "complete/unpack.hpp"
 #include "encode/pack.hpp"
 #include "engine/rows.hpp"
+#include "engine/stance_flags.hpp"
 
 namespace unisono {
 
@@ -88,7 +90,7 @@ MoveContext BucketRun::next_context() const {
   return {.transport = context_.transport,
           .members = context_.members,
           .set = set_,
-          .bucket = (*context_.next_move)++};
+          .bucket = std::exchange(*context_.next_move, *context_.next_move + context_.move_stride)};
 }
 
 Status BucketRun::start_fused_allreduce() {
@@ -107,16 +109,21 @@ Status BucketRun::start_fused_allreduce() {
       if (auto status = own_result(tensor, count * element); !status) return status;
     }
   }
-  if (auto status = take_buffer(fused_, bytes); !status) return status;
+  fused_bytes_ = bytes;
+  const std::size_t all = bytes + (planned() ? kStanceFlags * element : 0);
+  if (auto status = take_buffer(fused_, all); !status) return status;
   // A tensor with no elements has no address to read, which is not the same as having joined.
   for (PackItem& item : items) {
     if (item.source == nullptr && item.count == 0) item.source = fused_.memory.get();
   }
   pack(bucket_.dtype, bucket_.op, items, fused_.first(bytes));
+  if (planned()) {
+    put_stance(bucket_.responses.front().stance, bucket_.dtype, bucket_.op, fused_.memory.get() + bytes);
+  }
   const std::string& algorithm =
       context_.options->deterministic ? std::string("direct") : context_.options->algorithm;
   machine_ = make_allreduce(algorithm, next_context(), bucket_.dtype, bucket_.op,
-                            fused_.first(bytes));
+                            fused_.first(all));
   return {};
 }
 
@@ -226,6 +233,25 @@ void BucketRun::finish_tensor(Tensor& tensor) {
   }
 }
 
+Stance BucketRun::stance() const {
+  if (!planned()) return Stance::willing;
+  return context_.team != nullptr
+             ? machine_->stance()
+             : get_stance(bucket_.dtype, bucket_.op, fused_.memory.get() + fused_bytes_);
+}
+
+std::vector<Pending> BucketRun::give_back() {
+  std::vector<Pending> pendings;
+  for (Tensor& tensor : tensors_) {
+    if (tensor.absent()) continue;
+    tensor.pending.ticket->result.reset();
+    tensor.pending.ticket->result_bytes = 0;
+    pendings.push_back(std::move(tensor.pending));
+  }
+  context_.buffers->give_back(std::move(fused_));
+  return pendings;
+}
+
 void BucketRun::complete(const ReleaseName& release) {
   for (Tensor& tensor : tensors_) {
     if (!tensor.absent()) finish_tensor(tensor);
@@ -247,6 +273,7 @@ void BucketRun::fail(const Status& status, const ReleaseName& release) {
     }
     return complete(release);
   }
+  if (machine_ != nullptr) machine_->undo();
   for (Tensor& tensor : tensors_) {
     if (tensor.absent()) continue;
     // Transfers may still point at an engine-owned result; the run keeps it.

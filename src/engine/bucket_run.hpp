@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // One bucket on its way: packed into buffers of the engine, moved by collective machines, taken
-// out into the callers' outputs when all of it has arrived. The callers' memory is only read
-// while starting and only written while completing, so a failure in between leaves it untouched.
+// out into the callers' outputs when all of it has arrived. A failure in between leaves the callers'
+// memory as it was: it is written only while completing, or put back.
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
 
@@ -27,7 +27,8 @@ struct RunContext {
   LocalTeam* team = nullptr;                // all members share memory; outlives the run
   BufferPool* buffers = nullptr;
   const Options* options = nullptr;
-  std::uint64_t* next_move = nullptr;       // the set's count of machines; equal on all members
+  std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
+  std::uint64_t move_stride = 1;            // lanes of a set count in steps, so that tags differ
 };
 
 // The same error, naming the tensor it reached.
@@ -58,6 +59,10 @@ class BucketRun {
   Step step();
   // After step() finished: writes the outputs and resolves the tickets.
   void complete(const ReleaseName& release);
+  // After step() finished: the strongest stance of any member. When unwilling, nothing was written
+  // and give_back() follows instead of complete().
+  Stance stance() const;
+  std::vector<Pending> give_back();
   // Resolves the tickets with an error; the run itself lives on until the transport is gone.
   void fail(const Status& status, const ReleaseName& release);
 
@@ -66,6 +71,8 @@ class BucketRun {
   bool ready() const { return machine_ != nullptr && machine_->ready(); }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
+  // Whether the machine touches nothing but memory, so that any one thread may step it.
+  bool local() const { return context_.team != nullptr; }
   std::size_t tensor_count() const { return tensors_.size(); }
 
  private:
@@ -77,6 +84,7 @@ class BucketRun {
   Status start_local_allreduce();
   Status start_local_tensor(std::size_t index);
   LocalReduction local_reduction(const Tensor& first) const;
+  bool planned() const { return bucket_.responses.front().planned; }
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   MoveContext next_context() const;
@@ -87,6 +95,7 @@ class BucketRun {
   SetId set_;
   std::vector<Tensor> tensors_;
   BufferPool::Buffer fused_;
+  std::size_t fused_bytes_ = 0;             // of tensors; the stance follows when planned
   std::unique_ptr<CollectiveMachine> machine_;
   std::size_t current_ = 0;                 // which tensor moves, when each has its own machine
   Status trouble_;                          // starting a later tensor failed

@@ -102,6 +102,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.inbox = inbox_.get();
   parts.names = &names_;
   parts.counters = &counters_;
+  parts.bell = bell_.ringer();
   auto planner = wire_planner(options_);
   if (!planner) return planner.status();
   parts.planner = std::move(*planner);

@@ -23,6 +23,7 @@ LocalReduction BucketRun::local_reduction(const Tensor& first) const {
           .prescale = request.prescale,
           .divisor = context_.options->join_divisor == "active" ? n - absent : n,
           .postscale = request.postscale,
+          .stance = first.response->stance,
           .items = {},
           .bytes = 0};
 }
@@ -43,6 +44,7 @@ Status BucketRun::start_local_allreduce() {
       item.target = tensor.pending.output != nullptr
                         ? static_cast<std::byte*>(tensor.pending.output)
                         : tensor.pending.ticket->result.get();
+      item.fresh = tensor.pending.output == nullptr;
     }
     work.items.push_back(item);
     work.bytes += bytes;

@@ -20,6 +20,20 @@ Status shut_down_status() {
   return Status(Code::shut_down, "the engine was shut down before this operation completed");
 }
 
+OrderSettings order_settings(SetId set, const Options& options) {
+  OrderSettings settings;
+  settings.set = set;
+  settings.stall_warning = seconds_to_nanos(options.stall_warning_s);
+  settings.stall_limit = seconds_to_nanos(options.stall_limit_s);
+  settings.tree_radix = static_cast<int>(options.tree_radix);
+  settings.cache_capacity = static_cast<std::size_t>(options.cache_capacity);
+  settings.pacing = options.pacing;
+  settings.cycle = seconds_to_nanos(options.cycle_ms * 1e-3);
+  settings.gs_cycles = static_cast<int>(options.gs_cycles);
+  settings.topo_patience = seconds_to_nanos(options.topo_patience_s);
+  return settings;
+}
+
 }  // namespace
 
 Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false) {
@@ -44,17 +58,11 @@ void Loop::open(SetId id, Members members) {
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
-  const OrderSettings settings{id, seconds_to_nanos(parts_.options->stall_warning_s),
-                               seconds_to_nanos(parts_.options->stall_limit_s)};
+  const OrderSettings settings = order_settings(id, *parts_.options);
   auto order = make_order(parts_.options->order, members, settings);
-  std::unique_ptr<LocalTeam> team;
-  Neighbourhood* hood = parts_.neighbourhood.get();
-  if (hood != nullptr && members.count() > 1 && id < kBoardSlots / 2 && hood->covers(members)) {
-    team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, id, &hood->own(),
-                                       &hood->heap());
-  }
+  auto lanes = open_lanes(id, members);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
-      id, std::move(members), std::move(order), std::move(team), parts_.planner.get(), parts_.options,
+      id, std::move(members), std::move(order), std::move(lanes), parts_.planner.get(), parts_.options,
       parts_.transport.get(), &buffers_, &pendings_, parts_.counters, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
@@ -64,6 +72,25 @@ void Loop::open(SetId id, Members members) {
   auto early = early_.extract(id);
   if (early.empty()) return;
   for (auto& [from, message] : early.mapped()) handle(from, message);
+}
+
+std::vector<std::unique_ptr<Lane>> Loop::open_lanes(SetId id, const Members& members) {
+  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  Neighbourhood* hood = parts_.neighbourhood.get();
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (std::size_t i = 0; i < teams; ++i) {
+    auto lane = std::make_unique<Lane>();
+    lane->next_move = i;
+    const std::size_t slot = id * teams + i;
+    if (hood != nullptr && members.count() > 1 && slot < kBoardSlots / 2 && hood->covers(members)) {
+      lane->team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, slot,
+                                               &hood->own(), &hood->heap(),
+                                               static_cast<int>(parts_.options->team_threads));
+      if (teams > 1) lane->mover = std::make_unique<Mover>(parts_.bell);
+    }
+    lanes.push_back(std::move(lane));
+  }
+  return lanes;
 }
 
 bool Loop::pass() {
@@ -140,7 +167,8 @@ std::uint32_t Loop::open_persistent(const Members& members, const Response& resp
   // Slots are taken from the top, where no process set comes down to for a long time.
   if (hood != nullptr && members.count() > 1 && id <= kBoardSlots / 2 && hood->covers(members)) {
     team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, kBoardSlots - id,
-                                       &hood->own(), &hood->heap());
+                                       &hood->own(), &hood->heap(),
+                                       static_cast<int>(parts_.options->team_threads));
   }
   persistents_[id] = std::make_unique<PersistentRunner>(PersistentParts{
       id, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
@@ -279,10 +307,14 @@ SetId Loop::open_set(const std::vector<Rank>& ranks) {
   return id;
 }
 
+void Loop::keep(std::vector<std::unique_ptr<BucketRun>> runs) {
+  for (auto& run : runs) abandoned_.push_back(std::move(run));
+}
+
 void Loop::close_set(SetId set) {
   const Status removed(Code::shut_down, cat("process set ", set, " was removed"));
   if (const auto it = sets_.find(set); it != sets_.end()) {
-    if (auto run = it->second->stop(removed)) abandoned_.push_back(std::move(run));
+    keep(it->second->stop(removed));
     sets_.erase(it);
   }
   for (Pending& pending : pendings_.take_all(set)) {
@@ -302,7 +334,7 @@ void Loop::fail_job(const Status& status) {
     if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
   }
   for (auto& [id, set] : sets_) {
-    if (auto run = set->stop(status)) abandoned_.push_back(std::move(run));
+    keep(set->stop(status));
   }
   for (auto& [id, persistent] : persistents_) {
     if (auto run = persistent->stop(status)) abandoned_.push_back(std::move(run));
@@ -346,7 +378,7 @@ void Loop::keep_leaving(Time now) {
                                      [](const auto& set) { return set.second->drained(); });
     if (failed_.ok() && !(granted && drained) && !late) return;
     for (auto& [id, set] : sets_) {
-      if (auto run = set->stop(shut_down_status())) abandoned_.push_back(std::move(run));
+      keep(set->stop(shut_down_status()));
     }
     for (auto& [id, persistent] : persistents_) {
       if (auto run = persistent->stop(shut_down_status())) abandoned_.push_back(std::move(run));

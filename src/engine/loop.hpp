@@ -37,6 +37,7 @@ struct LoopParts {
   Inbox<Handover>* inbox = nullptr;
   NameRegistry* names = nullptr;
   Counters* counters = nullptr;
+  Ringer bell;                              // wakes the engine
   std::vector<PeerInfo> peers;
   std::unique_ptr<Transport> transport;
   std::shared_ptr<Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
@@ -69,6 +70,8 @@ class Loop final : private TransportListener, private SetHost {
   void fail_all_pending(const Status& status);
   void open_world();
   void open(SetId id, Members members);
+  std::vector<std::unique_ptr<Lane>> open_lanes(SetId id, const Members& members);
+  void keep(std::vector<std::unique_ptr<BucketRun>> runs);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
   void refresh_counters();

@@ -31,24 +31,75 @@ void SetRunner::member_left(Rank rank, Time now) {
 
 bool SetRunner::advance(Time now) {
   bool worked = negotiate(now);
-  while (active_ != nullptr || start_next()) {
-    if (active_ == nullptr) {               // done at once
+  for (const auto& lane : parts_.lanes) worked |= advance(*lane, now);
+  return worked;
+}
+
+bool SetRunner::advance(Lane& lane, Time now) {
+  bool worked = false;
+  while (lane.run != nullptr || start_next(lane, now)) {
+    if (lane.run == nullptr) {              // done at once
       worked = true;
       continue;
     }
-    const Step step = active_->step();
-    if (!active_->trouble().ok()) {
-      parts_.host->fail_job(active_->trouble());
+    const Step step = lane.step();
+    if (!lane.lent && !lane.run->trouble().ok()) {
+      parts_.host->fail_job(lane.run->trouble());
       return true;
     }
     if (step == Step::waiting) return worked;
     worked = true;
     if (step == Step::advanced) return worked;
-    Counters::add(parts_.counters->operations, active_->tensor_count());
-    active_->complete(release_);
-    active_.reset();
+    end_run(lane, now);
   }
   return worked;
+}
+
+void SetRunner::end_run(Lane& lane, Time now) {
+  const std::unique_ptr<BucketRun> run = std::move(lane.run);
+  const Stance stance = run->stance();
+  if (stance != Stance::unwilling) {
+    Counters::add(parts_.counters->operations, run->tensor_count());
+    run->complete(release_);
+  } else {
+    // What is in the bucket, and what was planned to follow it, will be negotiated instead.
+    for (Pending& pending : run->give_back()) parts_.pendings->add(std::move(pending));
+    for (const auto& each : parts_.lanes) {
+      std::erase_if(each->queue, [](const Bucket& b) { return b.responses.front().planned; });
+    }
+  }
+  ended(run->bucket(), stance, now);
+}
+
+// Tells the order in the order of sequences, whatever lane was faster.
+void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
+  if (stance == Stance::unwilling) {
+    const std::uint64_t first = bucket.responses.front().sequence;
+    while (!unended_.empty() && unended_.back().sequence >= first) unended_.pop_back();
+    parts_.order->ended(first, stance, now);
+    negotiate_ = true;
+    return;
+  }
+  for (const Response& response : bucket.responses) {
+    Unended& entry = unended_[response.sequence - unended_.front().sequence];
+    entry.stance = std::max(entry.stance, stance);
+    --entry.parts;
+  }
+  while (!unended_.empty() && unended_.front().parts == 0) {
+    parts_.order->ended(unended_.front().sequence, unended_.front().stance, now);
+    if (unended_.front().stance != Stance::willing) negotiate_ = true;
+    unended_.pop_front();
+  }
+}
+
+bool SetRunner::ready() const {
+  return std::any_of(parts_.lanes.begin(), parts_.lanes.end(),
+                     [](const auto& lane) { return lane->ready(); });
+}
+
+bool SetRunner::drained() const {
+  return std::all_of(parts_.lanes.begin(), parts_.lanes.end(),
+                     [](const auto& lane) { return lane->drained(); });
 }
 
 bool SetRunner::negotiate(Time now) {
@@ -68,8 +119,30 @@ bool SetRunner::negotiate(Time now) {
   for (const Response& response : output_.responses) log_order(response);
   Plan plan = parts_.planner->plan(std::move(output_.responses), next_bucket_);
   next_bucket_ += plan.buckets.size();
-  for (Bucket& bucket : plan.buckets) queue_.push_back(std::move(bucket));
+  enqueue(std::move(plan));
   return true;
+}
+
+void SetRunner::enqueue(Plan plan) {
+  for (Bucket& bucket : plan.buckets) {
+    for (const Response& response : bucket.responses) {
+      auto at = std::find_if(unended_.rbegin(), unended_.rend(), [&](const Unended& entry) {
+        return entry.sequence <= response.sequence;
+      });
+      if (at != unended_.rend() && at->sequence == response.sequence) {
+        ++at->parts;
+      } else {
+        unended_.insert(at.base(), {response.sequence, 1, Stance::willing});
+      }
+    }
+    // Decisions give out ids, and planned buckets must not overtake each other's stance: all of
+    // those share one lane.
+    const Response& first = bucket.responses.front();
+    const bool anywhere = !first.planned && first.error.ok() &&
+                          first.tensors.front().kind <= Collective::barrier;
+    const std::size_t lane = anywhere ? bucket.id % parts_.lanes.size() : 0;
+    parts_.lanes[lane]->queue.push_back(std::move(bucket));
+  }
 }
 
 void SetRunner::log_order(const Response& response) {
@@ -80,11 +153,14 @@ void SetRunner::log_order(const Response& response) {
   Counters::set(parts_.counters->order_digest, digest);
 }
 
-bool SetRunner::start_next() {
-  if (queue_.empty()) return false;
-  Bucket bucket = std::move(queue_.front());
-  queue_.pop_front();
-  if (run_at_once(bucket)) return true;
+bool SetRunner::start_next(Lane& lane, Time now) {
+  if (lane.queue.empty()) return false;
+  Bucket bucket = std::move(lane.queue.front());
+  lane.queue.pop_front();
+  if (run_at_once(bucket)) {
+    ended(bucket, Stance::willing, now);
+    return true;
+  }
 
   std::vector<Pending> pendings;
   for (const Response& response : bucket.responses) {
@@ -92,7 +168,8 @@ bool SetRunner::start_next() {
     // name waits here already: that one is for after the join.
     const bool absent = std::find(response.absent.begin(), response.absent.end(),
                                   static_cast<std::uint32_t>(parts_.members.me)) !=
-                        response.absent.end();
+                            response.absent.end() ||
+                        response.stance == Stance::unwilling;
     for (const Request& tensor : response.tensors) {
       pendings.push_back(absent ? Pending{} : parts_.pendings->take(parts_.id, tensor.name));
       if (pendings.back().ticket == nullptr && !absent) {
@@ -104,11 +181,11 @@ bool SetRunner::start_next() {
     }
   }
   Counters::add(parts_.counters->buckets);
-  active_ = std::make_unique<BucketRun>(
+  lane.run = std::make_unique<BucketRun>(
       std::move(bucket), std::move(pendings),
-      RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
-                 parts_.options, &next_move_});
-  if (auto status = active_->start(); !status) {
+      RunContext{parts_.transport, &parts_.members, lane.team.get(), parts_.buffers,
+                 parts_.options, &lane.next_move, parts_.lanes.size()});
+  if (auto status = lane.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
   }
@@ -156,13 +233,19 @@ void SetRunner::fail_tensors(const Response& response, const Status& status) {
   for (const Request& tensor : response.tensors) resolve_one(tensor, status, -1);
 }
 
-std::unique_ptr<BucketRun> SetRunner::stop(const Status& status) {
-  queue_.clear();
-  if (active_ != nullptr) {
-    Counters::add(parts_.counters->operations_failed, active_->tensor_count());
-    active_->fail(status, release_);
+std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
+  std::vector<std::unique_ptr<BucketRun>> runs;
+  for (const auto& lane : parts_.lanes) {
+    lane->queue.clear();
+    if (lane->run == nullptr) continue;
+    if (lane->lent) lane->mover->finish_step();
+    lane->lent = false;
+    Counters::add(parts_.counters->operations_failed, lane->run->tensor_count());
+    lane->run->fail(status, release_);
+    runs.push_back(std::move(lane->run));
   }
-  return std::move(active_);
+  unended_.clear();
+  return runs;
 }
 
 }  // namespace unisono

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// One process set at work: its order, its planner, and the bucket that is on its way.
-// Sets run side by side; within a set buckets run one after the other in agreed order.
+// One process set at work: its order, its planner, and the buckets that are on their way.
+// Sets run side by side; within a lane of a set buckets run one after the other in agreed order.
 // Thread: the engine's driver.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/bucket_run.hpp"
+#include "engine/lane.hpp"
 #include "engine/pendings.hpp"
 #include "observe/counters.hpp"
 #include "order/order.hpp"
@@ -37,7 +37,7 @@ struct SetParts {
   SetId id = 0;
   Members members;
   std::unique_ptr<Order> order;
-  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
+  std::vector<std::unique_ptr<Lane>> lanes;  // at least one; as many on all members
   const Planner* planner = nullptr;
   const Options* options = nullptr;
   Transport* transport = nullptr;
@@ -58,28 +58,37 @@ class SetRunner {
   // Negotiates and moves what can be moved now; true when anything happened.
   bool advance(Time now);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
-  // Whether the bucket on its way could advance: the last look before sleeping.
-  bool ready() const { return active_ != nullptr && active_->ready(); }
+  // Whether a bucket on its way could advance: the last look before sleeping.
+  bool ready() const;
   // No bucket agreed so far is unfinished.
-  bool drained() const { return active_ == nullptr && queue_.empty(); }
+  bool drained() const;
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
-  std::unique_ptr<BucketRun> stop(const Status& status);
+  std::vector<std::unique_ptr<BucketRun>> stop(const Status& status);
 
  private:
   bool negotiate(Time now);
   void log_order(const Response& response);
-  bool start_next();
+  void enqueue(Plan plan);
+  bool advance(Lane& lane, Time now);
+  bool start_next(Lane& lane, Time now);
   bool run_at_once(const Bucket& bucket);
+  void end_run(Lane& lane, Time now);
+  void ended(const Bucket& bucket, Stance stance, Time now);
   void fail_tensors(const Response& response, const Status& status);
   void resolve_one(const Request& request, Status status, std::int64_t value);
 
   SetParts parts_;
   ReleaseName release_;
   bool negotiate_ = false;                  // something new for the order to look at
-  std::uint64_t next_bucket_ = 0, next_move_ = 0;
+  std::uint64_t next_bucket_ = 0;
   OrderOutput output_;
-  std::deque<Bucket> queue_;
-  std::unique_ptr<BucketRun> active_;
+  // Responses that have not ended, in their order. A group that was cut ends with its last part.
+  struct Unended {
+    std::uint64_t sequence;
+    std::size_t parts;
+    Stance stance;
+  };
+  std::deque<Unended> unended_;
 };
 
 }  // namespace unisono

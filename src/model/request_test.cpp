@@ -88,7 +88,7 @@ TEST(Request, RefusesNumbersItDoesNotKnow) {
     decode_request(in);
     return !in.ok();
   };
-  EXPECT_TRUE(refused([](Request& r) { r.kind = static_cast<Collective>(10); }));
+  EXPECT_TRUE(refused([](Request& r) { r.kind = static_cast<Collective>(11); }));
   EXPECT_TRUE(refused([](Request& r) { r.dtype = static_cast<DType>(15); }));
   EXPECT_TRUE(refused([](Request& r) { r.op = static_cast<ReduceOp>(7); }));
   EXPECT_TRUE(refused([](Request& r) { r.shape = {-1}; }));

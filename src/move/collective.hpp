@@ -17,6 +17,7 @@
 
 #include "model/members.hpp"
 #include "model/request.hpp"
+#include "model/response.hpp"
 #include "transport/transport.hpp"
 #include "unisono/types.hpp"
 
@@ -35,6 +36,10 @@ class CollectiveMachine {
   // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
   // member has died, so that an output it has begun to write becomes whole.
   virtual bool committed() const { return false; }
+  // The operation failed: puts back what has been written to the callers' memory. The last call.
+  virtual void undo() {}
+  // Once finished: the strongest stance that any member took. When unwilling, nothing was written.
+  virtual Stance stance() const { return Stance::willing; }
   // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
   virtual const Status& trouble() const {
     static const Status kNone;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives inside one host, each one pass over memory that all members map.
-// A caller's tensor is read directly and written only after the result is complete in shared memory,
-// so that a member's death leaves it untouched; a tensor that lives in the arena itself is the
-// exception: it is reduced where it stands.
+// A caller's tensor is read directly. When a member dies before the whole result stands in shared
+// memory the operation is undone, which leaves the tensor as it was; a tensor that lives in the
+// arena itself is the exception: it is reduced where it stands.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct LocalItem {
   std::byte* target = nullptr;
   std::size_t offset = 0;                   // place in the bucket, in bytes
   std::size_t bytes = 0;
+  bool fresh = false;                       // nobody sees the target unless the operation succeeds
 };
 
 struct LocalReduction {
@@ -30,6 +31,7 @@ struct LocalReduction {
   double prescale = 1.0;
   std::int64_t divisor = 1;                 // average
   double postscale = 1.0;
+  Stance stance = Stance::willing;          // of this member; allreduce only
   std::vector<LocalItem> items;             // back to back
   std::size_t bytes = 0;
 };

@@ -1,88 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Local collectives against plain loops: any number of members, stepped in random order.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <memory>
-
-#include "base/rng.hpp"
-#include "kernels/kernels_reference.hpp"
-#include "move/local/local.hpp"
+#include "move/local/local_test_host.hpp"
 
 namespace unisono {
 namespace {
-
-constexpr std::size_t kSegmentBytes = 64u << 20;
-
-// A host with n members in one process: every member sees every segment.
-class Host {
- public:
-  explicit Host(int n, std::uint64_t seed) : rng_(seed) {
-    for (int i = 0; i < n; ++i) {
-      segments_.push_back(std::make_unique<Segment>(Segment::create(kSegmentBytes).value()));
-      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, kSegmentBytes));
-      bells_.push_back(std::make_unique<Doorbell>());
-    }
-    for (int i = 0; i < n; ++i) {
-      std::vector<Neighbour> neighbours;
-      for (int j = 0; j < n; ++j) {
-        neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
-      }
-      teams_.push_back(std::make_unique<LocalTeam>(std::move(neighbours), i, 3, segments_[i].get(),
-                                                   heaps_[i].get()));
-    }
-  }
-  LocalTeam& team(int i) { return *teams_[static_cast<std::size_t>(i)]; }
-  std::byte* resident(int i, std::size_t bytes) {
-    return segments_[i]->at(*heaps_[i]->take(bytes, 64));
-  }
-  // Steps members in random order until all have finished.
-  void run(std::vector<std::unique_ptr<CollectiveMachine>> machines) {
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < machines.size(); ++i) open.push_back(i);
-    for (int idle = 0; !open.empty(); ++idle) {
-      ASSERT_LT(idle, 2'000'000) << machines[open[0]]->describe();
-      const std::size_t pick = rng_.below(open.size());
-      if (machines[open[pick]]->step() != Step::finished) continue;
-      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
-    }
-  }
-  Rng& rng() { return rng_; }
-
- private:
-  Rng rng_;
-  std::vector<std::unique_ptr<Segment>> segments_;
-  std::vector<std::unique_ptr<Heap>> heaps_;
-  std::vector<std::unique_ptr<Doorbell>> bells_;
-  std::vector<std::unique_ptr<LocalTeam>> teams_;
-};
-
-using Bytes = std::vector<std::byte>;
-
-Bytes filled(DType dtype, std::size_t count, Rng& rng) {
-  Bytes raw(count * size_of(DType::f32));
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(static_cast<int>(rng.below(9)) - 2);
-  Bytes out(count * size_of(dtype));
-  kernels::reference::cast(dtype, out.data(), DType::f32, values.data(), 0, count);
-  return out;
-}
-
-Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs, std::size_t count) {
-  Bytes out(inputs[0].size());
-  std::vector<const void*> pointers;
-  for (const Bytes& input : inputs) pointers.push_back(input.data());
-  kernels::reference::reduce_many(dtype, op, out.data(), pointers, 0, count);
-  return out;
-}
 
 class LocalContract : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Members, LocalContract, testing::Values(1, 2, 3, 4, 5, 8, 13, 17));
 
 TEST_P(LocalContract, AllreduceFromCallersMemory) {
   const int n = GetParam();
-  Host host(n, 11);
+  LocalTestHost host(n, 11);
   for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i64, DType::u8, DType::boolean}) {
     for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::product}) {
       for (std::size_t count : {0, 1, 5, 33, 1000, 9001, 70001}) {
@@ -107,7 +36,7 @@ TEST_P(LocalContract, AllreduceFromCallersMemory) {
 
 TEST_P(LocalContract, AllreduceResidentAndMixed) {
   const int n = GetParam();
-  Host host(n, 12);
+  LocalTestHost host(n, 12);
   for (int residents : {n, n / 2}) {
     for (std::size_t count : {std::size_t{9000}, std::size_t{200'001}}) {
       std::vector<Bytes> inputs;
@@ -136,7 +65,7 @@ TEST_P(LocalContract, AllreduceResidentAndMixed) {
 TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
   const int n = GetParam();
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    Host host(n, seed);
+    LocalTestHost host(n, seed);
     constexpr int kOperations = 12;
     std::vector<std::vector<std::vector<float>>> data(n);
     std::vector<std::unique_ptr<CollectiveMachine>> machines(n);
@@ -172,7 +101,7 @@ TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
 
 TEST_P(LocalContract, AveragesScalesAndJoinedMembers) {
   const int n = GetParam();
-  Host host(n, 13);
+  LocalTestHost host(n, 13);
   for (std::size_t count : {std::size_t{7}, std::size_t{50'000}}) {
     std::vector<std::vector<float>> data(n, std::vector<float>(count, 2.0f));
     std::vector<std::unique_ptr<CollectiveMachine>> machines;
@@ -193,7 +122,7 @@ TEST_P(LocalContract, AveragesScalesAndJoinedMembers) {
 
 TEST_P(LocalContract, AllgatherBroadcastAlltoallReducescatterBarrier) {
   const int n = GetParam();
-  Host host(n, 14);
+  LocalTestHost host(n, 14);
   for (std::size_t scale : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
     std::vector<std::unique_ptr<CollectiveMachine>> machines;
     // allgather, ragged

@@ -6,6 +6,7 @@
 // member is done with the operation two before it, the last that used the same ones.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -36,6 +37,32 @@ class LocalMachine : public CollectiveMachine {
   std::byte* window_of(int member, std::size_t bytes) const {
     return team_.window_of(member, operation_, bytes);
   }
+  // Shown before the first publish_in(), seen by whoever saw that.
+  void show_terms(bool resident, Stance stance) const {
+    my_line().terms.store((resident ? kResident : 0) | static_cast<std::uint64_t>(stance),
+                          std::memory_order_relaxed);
+  }
+  bool is_resident_at(int member) const {
+    return (line_of(member).terms.load(std::memory_order_relaxed) & kResident) != 0;
+  }
+  // Once every member's terms are shown.
+  Stance strongest_stance() const {
+    std::uint64_t strongest = 0;
+    for (int member = 0; member < n(); ++member) {
+      strongest = std::max(strongest,
+                           line_of(member).terms.load(std::memory_order_relaxed) & kStance);
+    }
+    return static_cast<Stance>(strongest);
+  }
+  // Shares a range of the bucket among the rank's threads; no cache line has two writers.
+  template <typename Body>
+  void share(std::size_t begin, std::size_t end, Body body) const {
+    if (team_.crew().size() == 1) {
+      if (begin < end) body(begin, end);
+    } else {
+      team_.crew().share(begin, end, 128, body);
+    }
+  }
   void publish_in(std::uint64_t progress) const { team_.publish(my_line().in, at(progress)); }
   void publish_out(std::uint64_t progress) const {
     team_.publish(team_.my_board().counters.out, at(progress));
@@ -50,6 +77,8 @@ class LocalMachine : public CollectiveMachine {
     }
     return late.empty() ? std::string("nobody") : cat("members ", join_text(late));
   }
+
+  static constexpr std::uint64_t kStance = 3, kResident = 4;
 
   LocalTeam& team_;
   const std::uint64_t operation_;

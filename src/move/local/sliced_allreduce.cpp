@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce in one pass over shared memory. Member i owns slice i of the bucket.
 //
-// From the callers' memory: everyone copies the slices it does not own into its window, chunk by
-// chunk; as soon as chunk c of everyone is there, the owner reduces chunk c of its slice (its own
-// part straight from the caller's tensor) into the unused slice of its window. When all owners are
-// done, everyone copies the result out. The callers' tensors are written only in that last phase,
-// when the whole result stands in shared memory and needs nobody to complete it.
+// From the callers' memory, chunk by chunk, while each is still in a cache: every member shows chunk
+// c of the slices it does not own in its window; the owner reduces chunk c of its slice, its own part
+// straight from the caller's tensor, into the unused slice of its window; every member takes chunk c
+// of all owners into the caller's tensor. What a taken chunk replaces still stands in the member's
+// own window, so that each survivor puts its tensor back as it was when a member dies before all
+// results are out. Its own slice a member delivers last, once the whole result stands in shared
+// memory and needs nobody to complete it. A member that could not put back (the output is another
+// place, or what it showed was scaled) delivers everything then.
 //
 // Arena-resident on all members: no copies; the owner reduces its slice from every member's tensor
 // and writes it to all of them.
 //
-// Waits: 2. Bytes through memory per member: 4.5·S from callers' memory with two members, 2·S when
-// resident, which is what reading every input and writing every output once costs.
+// Waits per chunk: 2. Bytes moved per member: 4.5·S from callers' memory with two members, of which
+// 3.5·S to and from main memory; 2·S when resident, which is what reading every input and writing
+// every output once costs.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -21,15 +25,16 @@
 namespace unisono {
 namespace {
 
-constexpr std::size_t kChunkBytes = 512 << 10;   // half of a usual second-level cache; the same on all ranks
+// The same on every rank.
+constexpr std::size_t kChunkBytes = 512 << 10;   // half of a usual second-level cache
 constexpr std::size_t kBlockBytes = 8 << 10;     // resident: what is written out while still hot
-constexpr std::size_t kStepBytes = 1 << 20;      // work done before the loop looks around again
+constexpr std::size_t kShowAhead = 2;            // chunks shown before the first of them is reduced
+constexpr int kStepsAtOnce = 4;                  // work done before the loop looks around again
 
 class SlicedAllreduce final : public LocalMachine {
  public:
   SlicedAllreduce(LocalTeam& team, LocalReduction work)
-      : LocalMachine(team), work_(std::move(work)), resident_(is_resident()) {
-    slice_ = slice_begin(work_.bytes, me(), n());
+      : LocalMachine(team), work_(std::move(work)), resident_(is_resident()), way_(choose_way()) {
     std::size_t longest = 0;
     for (int j = 0; j < n(); ++j) {
       longest = std::max(longest, slice_begin(work_.bytes, j + 1, n()) -
@@ -39,30 +44,45 @@ class SlicedAllreduce final : public LocalMachine {
   }
 
   Step step() override {
-    bool moved = false;
-    for (std::size_t done = 0; done < kStepBytes; done += kChunkBytes) {
+    for (int done = 0; done < kStepsAtOnce; ++done) {
       const Step step = step_once();
       if (step == Step::finished) return step;
-      if (step == Step::waiting) return moved ? Step::advanced : Step::waiting;
-      moved = true;
+      if (step == Step::waiting) return done > 0 ? Step::advanced : Step::waiting;
     }
     return Step::advanced;
   }
 
   bool ready() const override {
     if (!started_) return may_start();
-    if (shown_ < chunks_) return true;
-    if (reduced_ < chunks_) return team_.all_in(at(reduced_ + 1));
-    return team_.all_out(at(chunks_));
+    if (void_) return true;
+    return may_take() || may_reduce() || may_show() || may_deliver();
   }
   bool committed() const override {
     return started_ && reduced_ == chunks_ && team_.all_out(at(chunks_));
   }
+  Stance stance() const override { return stance_; }
   const Status& trouble() const override { return trouble_; }
 
+  void undo() override {
+    if (way_ != Way::keep_old) return;
+    for (std::size_t c = 0; c < taken_; ++c) {
+      for (int d = 1; d < n(); ++d) {
+        const auto [begin, end] = chunk((me() + d) % n(), c);
+        scatter_range(work_, begin, end, window_ + begin);
+      }
+    }
+  }
+
  private:
+  // What becomes of the caller's bytes that a result replaces.
+  enum class Way : std::uint8_t {
+    overwrite,                              // nobody will ask for them
+    keep_old,                               // they stand in the window until the end
+    wait,                                   // they are left alone until all results are out
+  };
+
   std::string_view what() const override {
-    return resident_ ? "resident allreduce" : "sliced allreduce";
+    return all_resident_ ? "resident allreduce" : "sliced allreduce";
   }
 
   // The caller's tensor is one piece of the arena, in place, with nothing to scale on the way in.
@@ -71,32 +91,40 @@ class SlicedAllreduce final : public LocalMachine {
            work_.items[0].source == work_.items[0].target && work_.items[0].source != nullptr &&
            team_.own().holds(work_.items[0].source, work_.bytes);
   }
+  Way choose_way() const {
+    if (resident_) return Way::overwrite;
+    const auto all = [&](auto test) {
+      return std::all_of(work_.items.begin(), work_.items.end(), test);
+    };
+    if (all([](const LocalItem& i) { return i.fresh || i.target == nullptr; })) return Way::overwrite;
+    const bool in_place = all([](const LocalItem& i) { return i.source == i.target; });
+    return in_place && work_.prescale == 1.0 ? Way::keep_old : Way::wait;
+  }
 
   Step step_once() {
     if (!started_ && !start()) return Step::waiting;
-    if (reduced_ < shown_ && team_.all_in(at(reduced_ + 1))) {
+    if (void_) return finish();
+    if (may_take()) {
+      take_chunk();
+    } else if (may_reduce()) {
       reduce_chunk();
-      return Step::advanced;
-    }
-    if (shown_ < chunks_) {
+    } else if (may_show()) {
       show_chunk();
-      return Step::advanced;
+    } else if (!may_deliver()) {
+      return Step::waiting;
+    } else if (delivered_ < work_.bytes && !all_resident_) {
+      deliver();
+    } else {
+      return finish();
     }
-    if (reduced_ < chunks_ || !team_.all_out(at(chunks_))) return Step::waiting;
-    if (!all_resident()) {
-      if (copied_ < work_.bytes) {
-        copy_out();
-        return Step::advanced;
-      }
-    }
-    publish_done();
-    if (!resident_) team_.retire_window(window_offset_, operation_);
-    return Step::finished;
+    return Step::advanced;
   }
 
   bool start() {
     if (!may_start() || !trouble_.ok()) return false;
-    if (resident_) {
+    if (work_.stance == Stance::unwilling) {
+      shown_ = chunks_;
+    } else if (resident_) {
       window_offset_ = team_.own().offset_of(work_.items[0].source);
       shown_ = chunks_;
     } else {
@@ -104,14 +132,22 @@ class SlicedAllreduce final : public LocalMachine {
       if (!window) trouble_ = window.status();
       if (!window || !window.value()) return false;
       window_offset_ = **window;
+      has_window_ = true;
     }
     window_ = team_.own().at(window_offset_);
     my_line().window.store(window_offset_, std::memory_order_relaxed);
-    my_line().resident.store(resident_ ? 1 : 0, std::memory_order_relaxed);
-    if (resident_) publish_in(chunks_);
+    show_terms(resident_, work_.stance);
+    if (shown_ > 0) publish_in(shown_);
     started_ = true;
     return true;
   }
+
+  bool may_show() const { return shown_ < chunks_ && shown_ < reduced_ + kShowAhead; }
+  bool may_reduce() const { return reduced_ < shown_ && team_.all_in(at(reduced_ + 1)); }
+  bool may_take() const {
+    return way_ != Way::wait && taken_ < reduced_ && team_.all_out(at(taken_ + 1));
+  }
+  bool may_deliver() const { return reduced_ == chunks_ && team_.all_out(at(chunks_)); }
 
   // Chunk c of member j's slice.
   std::pair<std::size_t, std::size_t> chunk(int j, std::size_t c) const {
@@ -119,62 +155,70 @@ class SlicedAllreduce final : public LocalMachine {
     const std::size_t end = slice_begin(work_.bytes, j + 1, n());
     return {std::min(end, begin + c * kChunkBytes), std::min(end, begin + (c + 1) * kChunkBytes)};
   }
-
   void show_chunk() {
     for (int d = 1; d < n(); ++d) {
       const auto [begin, end] = chunk((me() + d) % n(), shown_);
-      gather_range(work_, begin, end, window_ + begin);
+      share(begin, end, [this](std::size_t from, std::size_t to) {
+        gather_range(work_, from, to, window_ + from);
+      });
     }
     publish_in(++shown_);
   }
 
-  // Every member shows at once whether it is resident, so all come to the same answer.
-  bool all_resident() const {
-    for (int member = 0; member < n(); ++member) {
-      if (line_of(member).resident.load(std::memory_order_relaxed) == 0) return false;
-    }
-    return true;
+  void read_terms() {
+    stance_ = strongest_stance();
+    void_ = stance_ == Stance::unwilling;
+    all_resident_ = true;
+    for (int member = 0; member < n(); ++member) all_resident_ &= is_resident_at(member);
   }
 
   void reduce_chunk() {
-    const auto [begin, end] = chunk(me(), reduced_);
-    if (begin < end) {
-      if (all_resident()) {
-        reduce_resident(begin, end);
-      } else {
-        reduce_into_window(begin, end);
-      }
+    if (reduced_ == 0) read_terms();
+    if (void_) return;
+    if (all_resident_) {
+      reduce_resident();
+      return;
     }
+    const auto [begin, end] = chunk(me(), reduced_);
+    share(begin, end, [this](std::size_t from, std::size_t to) { reduce_into_window(from, to); });
     publish_out(++reduced_);
   }
 
   void reduce_into_window(std::size_t begin, std::size_t end) {
     const std::size_t element = size_of(work_.dtype);
-    const void* inputs[kMostMembers];
-    const auto reduce = [&](const std::byte* own, std::size_t from, std::size_t bytes) {
-      for (int member = 0; member < n(); ++member) {
-        inputs[member] = member == me() ? own : window_of(member, work_.bytes) + from;
-      }
-      kernels::reduce_many(work_.dtype, work_.op, window_ + from,
-                           {inputs, static_cast<std::size_t>(n())}, bytes / element);
-    };
     for_range(work_.items, begin, end,
               [&](const LocalItem& item, std::size_t from, std::size_t bytes, std::size_t place) {
                 const bool direct = item.source != nullptr && work_.prescale == 1.0;
                 if (!direct) gather_range(work_, place, place + bytes, window_ + place);
-                reduce(direct ? item.source + from : window_ + place, place, bytes);
+                const void* inputs[kMostMembers];
+                for (int member = 0; member < n(); ++member) {
+                  inputs[member] = member != me() ? window_of(member, work_.bytes) + place
+                                   : direct       ? item.source + from
+                                                  : window_ + place;
+                }
+                kernels::reduce_many(work_.dtype, work_.op, window_ + place,
+                                     {inputs, static_cast<std::size_t>(n())}, bytes / element);
               });
     if (needs_finish(work_)) finish_range(work_, window_ + begin, window_ + begin, end - begin);
   }
 
-  void reduce_resident(std::size_t begin, std::size_t end) {
+  void reduce_resident() {
+    const std::size_t slice_end = slice_begin(work_.bytes, me() + 1, n());
+    const std::size_t begin = slice_begin(work_.bytes, me(), n()) + resident_done_;
+    const std::size_t end = std::min(slice_end, begin + kChunkBytes);
+    share(begin, end, [this](std::size_t from, std::size_t to) { reduce_everywhere(from, to); });
+    resident_done_ += end - begin;
+    if (end < slice_end) return;
+    reduced_ = taken_ = chunks_;
+    publish_out(chunks_);
+  }
+
+  void reduce_everywhere(std::size_t begin, std::size_t end) {
     const std::size_t element = size_of(work_.dtype);
     const bool finish = needs_finish(work_);
     std::byte* places[kMostMembers];
     const void* inputs[kMostMembers];
-    for (int member = 0; member < n(); ++member) {
-      places[member] = window_of(member, work_.bytes);
-    }
+    for (int member = 0; member < n(); ++member) places[member] = window_of(member, work_.bytes);
     for (std::size_t at = begin; at < end; at += kBlockBytes) {
       const std::size_t bytes = std::min(kBlockBytes, end - at);
       for (int member = 0; member < n(); ++member) inputs[member] = places[member] + at;
@@ -187,25 +231,50 @@ class SlicedAllreduce final : public LocalMachine {
     }
   }
 
-  // The next piece of the result, beginning with this member's own slice, which is still warm.
-  void copy_out() {
-    const std::size_t place = (slice_ + copied_) % work_.bytes;
+  void take_chunk() {
+    for (int d = 1; d < n(); ++d) {
+      const int owner = (me() + d) % n();
+      const auto [begin, end] = chunk(owner, taken_);
+      const std::byte* result = window_of(owner, work_.bytes);
+      share(begin, end, [&](std::size_t from, std::size_t to) {
+        scatter_range(work_, from, to, result + from);
+      });
+    }
+    ++taken_;
+  }
+
+  // The next piece of what has not been taken, beginning with the own slice, which is still warm.
+  void deliver() {
+    const std::size_t place = (slice_begin(work_.bytes, me(), n()) + delivered_) % work_.bytes;
     int owner = 0;
     while (slice_begin(work_.bytes, owner + 1, n()) <= place) ++owner;
     const std::size_t slice_end = slice_begin(work_.bytes, owner + 1, n());
-    const std::size_t end = std::min({slice_end, place + kChunkBytes});
-    const std::byte* from = window_of(owner, work_.bytes) + place;
-    // A resident tensor holds its own slice already.
-    if (!(resident_ && owner == me())) scatter_range(work_, place, end, from);
-    copied_ += end - place;
+    const bool there = owner == me() ? resident_ : way_ != Way::wait;
+    const std::size_t end = there ? slice_end : std::min(slice_end, place + kChunkBytes);
+    const std::byte* result = window_of(owner, work_.bytes);
+    if (!there) {
+      share(place, end, [&](std::size_t from, std::size_t to) {
+        scatter_range(work_, from, to, result + from);
+      });
+    }
+    delivered_ += end - place;
+  }
+
+  Step finish() {
+    publish_done();
+    if (has_window_) team_.retire_window(window_offset_, operation_);
+    return Step::finished;
   }
 
   LocalReduction work_;
   const bool resident_;
+  const Way way_;
   Status trouble_;
-  bool started_ = false;
-  std::size_t slice_ = 0;
-  std::size_t chunks_ = 1, shown_ = 0, reduced_ = 0, copied_ = 0;
+  Stance stance_ = Stance::willing;
+  bool started_ = false, has_window_ = false;
+  bool void_ = false, all_resident_ = false;  // known once every member's terms are
+  std::size_t chunks_ = 1, shown_ = 0, reduced_ = 0, taken_ = 0;
+  std::size_t resident_done_ = 0, delivered_ = 0;  // bytes
   std::size_t window_offset_ = 0;
   std::byte* window_ = nullptr;
 };

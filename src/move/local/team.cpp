@@ -24,8 +24,9 @@ bool everyone(const LocalTeam& team, Mark value, Read read) {
 }  // namespace
 
 LocalTeam::LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own,
-                     Heap* heap)
-    : neighbours_(std::move(neighbours)), me_(me), slot_(slot), own_(own), heap_(heap) {
+                     Heap* heap, int threads)
+    : neighbours_(std::move(neighbours)), me_(me), slot_(slot), own_(own), heap_(heap),
+      crew_(threads) {
   UNISONO_CHECK(slot < kBoardSlots);
 }
 

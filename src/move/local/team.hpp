@@ -12,14 +12,17 @@
 
 #include "arena/board.hpp"
 #include "arena/neighbourhood.hpp"
+#include "move/local/crew.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono {
 
 class LocalTeam {
  public:
-  // neighbours is by member index, this rank included. slot < kBoardSlots.
-  LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own, Heap* heap);
+  // neighbours is by member index, this rank included. slot < kBoardSlots. threads: of this rank
+  // that share the work of one operation.
+  LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own, Heap* heap,
+            int threads = 1);
 
   int n() const { return static_cast<int>(neighbours_.size()); }
   int me() const { return me_; }
@@ -37,6 +40,7 @@ class LocalTeam {
   // Memory at the window offset a member has published for an operation.
   std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
   const Segment& own() const { return *own_; }
+  Crew& crew() { return crew_; }
 
   // The largest window every member is sure to have; the same answer on all of them.
   std::size_t window_most() const;
@@ -58,6 +62,7 @@ class LocalTeam {
   Heap* heap_;
   std::uint64_t operation_ = 0;
   std::vector<Window> windows_;
+  Crew crew_;
 };
 
 }  // namespace unisono

@@ -4,8 +4,6 @@
 // each member, and reduces everything itself in member order.
 // Steps: 1 wait. Bytes: every member reads (n-1) contributions. Wins while latency is all there is;
 // up to 96 bytes travel in the cache line of the counter itself.
-#include <algorithm>
-
 #include "move/local/machine.hpp"
 
 namespace unisono {
@@ -19,16 +17,19 @@ class TinyAllreduce final : public LocalMachine {
     if (!shown_) {
       if (!may_start()) return Step::waiting;
       gather_range(work_, 0, work_.bytes, place_of(me()));
+      show_terms(false, work_.stance);
       publish_in(1);
       shown_ = true;
     }
     if (!team_.all_in(at(1))) return Step::waiting;
-    reduce();
+    stance_ = strongest_stance();
+    if (stance_ != Stance::unwilling) reduce();
     publish_done();
     return Step::finished;
   }
   bool ready() const override { return shown_ ? team_.all_in(at(1)) : may_start(); }
   bool committed() const override { return shown_ && team_.all_in(at(1)); }
+  Stance stance() const override { return stance_; }
 
  private:
   std::string_view what() const override { return "tiny allreduce"; }
@@ -54,6 +55,7 @@ class TinyAllreduce final : public LocalMachine {
 
   LocalReduction work_;
   bool shown_ = false;
+  Stance stance_ = Stance::willing;
 };
 
 }  // namespace

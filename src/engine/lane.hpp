@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One channel of a process set: buckets run through it one after the other, in the same order on all
+// members. A set with several teams has several lanes, and so several buckets in flight.
+// Thread: the engine's driver.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "engine/bucket_run.hpp"
+#include "engine/mover.hpp"
+
+namespace unisono {
+
+struct Lane {
+  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
+  std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
+  std::uint64_t next_move = 0;
+  std::deque<Bucket> queue;
+  std::unique_ptr<BucketRun> run;
+  bool lent = false;                        // the run is with the mover
+
+  // One turn of the run; waiting while the mover has it.
+  Step step();
+  bool ready() const;
+  bool drained() const { return run == nullptr && queue.empty(); }
+};
+
+}  // namespace unisono

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Test support: a host whose members are stepped by one thread, and reference results.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "base/rng.hpp"
+#include "kernels/kernels_reference.hpp"
+#include "move/local/local.hpp"
+
+namespace unisono {
+
+inline constexpr std::size_t kSegmentBytes = 64u << 20;
+
+// A host with n members in one process: every member sees every segment.
+class LocalTestHost {
+ public:
+  LocalTestHost(int n, std::uint64_t seed, int threads = 1) : rng_(seed) {
+    for (int i = 0; i < n; ++i) {
+      segments_.push_back(std::make_unique<Segment>(Segment::create(kSegmentBytes).value()));
+      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, kSegmentBytes));
+      bells_.push_back(std::make_unique<Doorbell>());
+    }
+    for (int i = 0; i < n; ++i) {
+      std::vector<Neighbour> neighbours;
+      for (int j = 0; j < n; ++j) {
+        neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
+      }
+      teams_.push_back(std::make_unique<LocalTeam>(std::move(neighbours), i, 3, segments_[i].get(),
+                                                   heaps_[i].get(), threads));
+    }
+  }
+  LocalTeam& team(int i) { return *teams_[static_cast<std::size_t>(i)]; }
+  std::byte* resident(int i, std::size_t bytes) {
+    return segments_[i]->at(*heaps_[i]->take(bytes, 64));
+  }
+  // Steps members in random order until all have finished.
+  void run(std::vector<std::unique_ptr<CollectiveMachine>> machines) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < machines.size(); ++i) open.push_back(i);
+    for (int idle = 0; !open.empty(); ++idle) {
+      ASSERT_LT(idle, 2'000'000) << machines[open[0]]->describe();
+      const std::size_t pick = rng_.below(open.size());
+      if (machines[open[pick]]->step() != Step::finished) continue;
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+    }
+  }
+  Rng& rng() { return rng_; }
+
+ private:
+  Rng rng_;
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<std::unique_ptr<Heap>> heaps_;
+  std::vector<std::unique_ptr<Doorbell>> bells_;
+  std::vector<std::unique_ptr<LocalTeam>> teams_;
+};
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes filled(DType dtype, std::size_t count, Rng& rng) {
+  Bytes raw(count * size_of(DType::f32));
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(static_cast<int>(rng.below(9)) - 2);
+  Bytes out(count * size_of(dtype));
+  kernels::reference::cast(dtype, out.data(), DType::f32, values.data(), 0, count);
+  return out;
+}
+
+inline Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs, std::size_t count) {
+  Bytes out(inputs[0].size());
+  std::vector<const void*> pointers;
+  for (const Bytes& input : inputs) pointers.push_back(input.data());
+  kernels::reference::reduce_many(dtype, op, out.data(), pointers, 0, count);
+  return out;
+}
+
+}  // namespace unisono

@@ -17,7 +17,7 @@ namespace unisono {
 
 struct UNISONO_API Options {
   // How the job is ordered, planned and moved.
-  std::string order = "coordinator";
+  std::string order = "auto";
   std::string pacing = "event";
   std::string planner = "threshold";
   std::string codec = "none";

@@ -166,7 +166,7 @@ struct Identity {
 };
 
 struct Stats {
-  std::uint64_t control_messages = 0;
+  std::uint64_t control_messages = 0;       // of the negotiation
   std::uint64_t control_bytes = 0;
   std::uint64_t data_bytes = 0;
   std::uint64_t cycles = 0;                 // negotiation rounds
@@ -181,6 +181,26 @@ struct Stats {
   std::uint64_t in_flight = 0;
   double engine_cpu_s = 0;
   double exposed_s = 0;                     // time callers spent inside wait()
+  // Where tensors (the first two) and buckets spent their time; see Timing.
+  double negotiation_s = 0, wait_tensors_s = 0, pack_s = 0, wait_data_s = 0, move_s = 0, unpack_s = 0;
+  // Whom the others waited for during the last seconds; -1 when nobody stands out.
+  Rank slow_rank = -1;
+  double slow_late_s = 0;                   // how long after the median rank its tensors come
+  std::string verdict;                      // the same in a sentence
+};
+
+// Where the time of one tensor went on this rank, station by station.
+struct Timing {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint64_t bucket = 0;
+  double submitted_us = 0;                  // on this rank's monotonic clock
+  double negotiation_us = 0;                // until all ranks had agreed
+  double wait_tensors_us = 0;               // until the buckets before it were through
+  double pack_us = 0;
+  double wait_data_us = 0;                  // until the last rank was there (shared memory only)
+  double move_us = 0;
+  double unpack_us = 0;
 };
 
 class UNISONO_API Engine {
@@ -252,6 +272,10 @@ class UNISONO_API Engine {
   std::vector<Rank> process_set(ProcessSetId set) const;
 
   Stats stats() const;
+  // The last 2,048 tensors, oldest first.
+  std::vector<Timing> timings() const;
+  // All ranks agree on another ordering strategy from here on; nothing in flight is lost. Collective.
+  Ticket switch_order(std::string_view strategy, ProcessSetId set = kWorld);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
   void shutdown();
   std::shared_ptr<EngineCore> core() const { return core_; }

@@ -136,7 +136,44 @@ nb::dict stats(Member& self) {
   all["in_flight"] = now.in_flight;
   all["engine_cpu_s"] = now.engine_cpu_s;
   all["exposed_s"] = now.exposed_s;
+  all["negotiation_s"] = now.negotiation_s;
+  all["wait_tensors_s"] = now.wait_tensors_s;
+  all["pack_s"] = now.pack_s;
+  all["wait_data_s"] = now.wait_data_s;
+  all["move_s"] = now.move_s;
+  all["unpack_s"] = now.unpack_s;
+  all["slow_rank"] = now.slow_rank;
+  all["slow_late_s"] = now.slow_late_s;
+  all["verdict"] = now.verdict;
   return all;
+}
+
+nb::list timings(Member& self) {
+  nb::list all;
+  for (const Timing& timing : self.engine().timings()) {
+    nb::dict row;
+    row["name"] = timing.name;
+    row["bytes"] = timing.bytes;
+    row["bucket"] = timing.bucket;
+    row["submitted_us"] = timing.submitted_us;
+    row["negotiation_us"] = timing.negotiation_us;
+    row["wait_tensors_us"] = timing.wait_tensors_us;
+    row["pack_us"] = timing.pack_us;
+    row["wait_data_us"] = timing.wait_data_us;
+    row["move_us"] = timing.move_us;
+    row["unpack_us"] = timing.unpack_us;
+    all.append(row);
+  }
+  return all;
+}
+
+void switch_order(Member& self, const std::string& strategy, ProcessSetId set) {
+  Status status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = self.engine().switch_order(strategy, set).wait();
+  }
+  raise_unless_ok(status);
 }
 
 void bind_values(nb::module_& module) {
@@ -188,6 +225,8 @@ void bind_engine(nb::module_& module) {
            [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
       .def("arena_bytes", &arena_bytes)
       .def("stats", &stats)
+      .def("timings", &timings)
+      .def("switch_order", &switch_order, nb::arg("strategy"), nb::arg("set"))
       .def("shutdown", [](Member& self) { self.engine().shutdown(); },
            nb::call_guard<nb::gil_scoped_release>());
 }

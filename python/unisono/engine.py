@@ -93,9 +93,20 @@ class Engine:
     def options(self) -> _core.Options:
         return self._core.options
 
-    def stats(self) -> dict[str, Union[int, float]]:
-        """Counters since the engine joined; order_digest is equal on ranks that agree."""
+    def stats(self) -> dict[str, Union[int, float, str]]:
+        """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
+        says in a sentence which rank the others wait for, ``slow_rank`` its number or -1."""
         return self._core.stats()
+
+    def timings(self) -> list[dict[str, Union[int, float, str]]]:
+        """Where the time of the last 2,048 tensors went on this rank, oldest first: negotiation,
+        waiting for other tensors, packing, waiting for data, moving, unpacking (microseconds)."""
+        return self._core.timings()
+
+    def switch_order(self, strategy: str, process_set: AnySet = _ALL) -> None:
+        """All ranks go on with another ordering strategy (coordinator, tree, cache, topo, auto);
+        nothing in flight is lost. Collective: every rank of the set calls it."""
+        self._core.switch_order(strategy, identity_of(process_set))
 
     def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
         """An array in memory that all ranks of this host map: in-place collectives on it need no

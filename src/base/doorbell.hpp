@@ -24,14 +24,22 @@ namespace unisono {
 using BellFlag = std::atomic<std::uint32_t>;
 static_assert(BellFlag::is_always_lock_free);
 
-// The ringing side: a descriptor (not owned) and the flag that says whether anyone sleeps.
+// What a sleeper wants to be woken for.
+inline constexpr std::uint32_t kRingForWork = 1;      // submissions and messages
+inline constexpr std::uint32_t kRingForProgress = 2;  // neighbours' counters: while an operation runs
+
+// The ringing side: a descriptor (not owned) and the flag that says what anyone sleeps for.
 struct Ringer {
   int fd = -1;
   BellFlag* armed = nullptr;
 
   void ring() const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (armed != nullptr && armed->load(std::memory_order_relaxed) != 0) ring_always();
+    if (wants(kRingForWork)) ring_always();
+  }
+  // Whether somebody sleeps who waits for this; after a full fence.
+  bool wants(std::uint32_t what) const {
+    return armed != nullptr && (armed->load(std::memory_order_relaxed) & what) != 0;
   }
   void ring_always() const {
     std::uint64_t one = 1;
@@ -77,12 +85,10 @@ class Doorbell {
  public:
   int fd() const { return page_->event_fd(); }
   std::shared_ptr<const BellPage> page() const { return page_; }
-  // Moves the flag elsewhere. Only before anyone rings, and before the page is handed out.
-  void place_flag(BellFlag* flag) { flag_ = flag; }
   Ringer ringer() const { return {page_->event_fd(), flag_}; }
 
-  void arm() {
-    flag_->store(1, std::memory_order_relaxed);
+  void arm(std::uint32_t what = kRingForWork | kRingForProgress) {
+    flag_->store(what, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   void disarm() { flag_->store(0, std::memory_order_relaxed); }

@@ -89,5 +89,14 @@ TEST(Doorbell, MayBeRungAfterItsOwnerIsGone) {
   ringer.ring();
 }
 
+TEST(Doorbell, WakesOnlyForWhatItWasArmedFor) {
+  Doorbell bell;
+  bell.arm(kRingForWork);
+  EXPECT_TRUE(bell.ringer().wants(kRingForWork));
+  EXPECT_FALSE(bell.ringer().wants(kRingForProgress));
+  bell.disarm();
+  EXPECT_FALSE(bell.ringer().wants(kRingForWork));
+}
+
 }  // namespace
 }  // namespace unisono

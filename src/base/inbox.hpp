@@ -18,22 +18,16 @@ class Inbox {
   explicit Inbox(Ringer owner) : owner_(owner) {}
 
   void push(T item) {
-    {
-      std::lock_guard lock(mutex_);
-      items_.push_back(std::move(item));
-      count_.store(items_.size(), std::memory_order_release);
-    }
-    owner_.ring();
+    push_quietly(std::move(item));
+    ring();
   }
-  // Pushes several so that the owner sees all of them or none.
-  void push_all(std::vector<T> items) {
-    {
-      std::lock_guard lock(mutex_);
-      for (T& item : items) items_.push_back(std::move(item));
-      count_.store(items_.size(), std::memory_order_release);
-    }
-    owner_.ring();
+  // For who may become the owner at once: otherwise ring() must follow.
+  void push_quietly(T item) {
+    std::lock_guard lock(mutex_);
+    items_.push_back(std::move(item));
+    count_.store(items_.size(), std::memory_order_release);
   }
+  void ring() const { owner_.ring(); }
   bool empty() const { return count_.load(std::memory_order_acquire) == 0; }
   // Appends nothing to `out` when empty; otherwise swaps, so both vectors keep their capacity.
   void take(std::vector<T>& out) {

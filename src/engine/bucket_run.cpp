@@ -233,7 +233,13 @@ void BucketRun::finish_tensor(Tensor& tensor) {
   }
 }
 
+void BucketRun::cancel() {
+  machine_->undo();
+  cancelled_ = true;
+}
+
 Stance BucketRun::stance() const {
+  if (cancelled_) return Stance::unwilling;
   if (!planned()) return Stance::willing;
   return context_.team != nullptr
              ? machine_->stance()

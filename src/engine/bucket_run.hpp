@@ -68,12 +68,19 @@ class BucketRun {
 
   // Not ok when a machine could not be started or can never end: the job cannot go on.
   const Status& trouble() const;
+  bool planned() const { return bucket_.responses.front().planned; }
+  // A planned run that a member will never take part in: counts as finished, with that member
+  // unwilling. Local runs only.
+  void cancel();
+  // Whether every member has been seen to take part, as far as the machine can tell.
+  bool joined() const { return machine_ != nullptr && machine_->joined(); }
   bool ready() const { return machine_ != nullptr && machine_->ready(); }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
   // Whether the machine touches nothing but memory, so that any one thread may step it.
   bool local() const { return context_.team != nullptr; }
   std::size_t tensor_count() const { return tensors_.size(); }
+  const TravellingTensor& tensor(std::size_t index) const { return tensors_[index]; }
 
  private:
   using Tensor = TravellingTensor;
@@ -84,7 +91,6 @@ class BucketRun {
   Status start_local_allreduce();
   Status start_local_tensor(std::size_t index);
   LocalReduction local_reduction(const Tensor& first) const;
-  bool planned() const { return bucket_.responses.front().planned; }
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   MoveContext next_context() const;
@@ -98,6 +104,7 @@ class BucketRun {
   std::size_t fused_bytes_ = 0;             // of tensors; the stance follows when planned
   std::unique_ptr<CollectiveMachine> machine_;
   std::size_t current_ = 0;                 // which tensor moves, when each has its own machine
+  bool cancelled_ = false;
   Status trouble_;                          // starting a later tensor failed
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write
 };

@@ -24,10 +24,30 @@ std::vector<std::byte> encode_abort(const Status& status) {
   return out.take();
 }
 
-std::vector<std::byte> encode_leave(ControlKind kind, SetId set) {
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t responses) {
   ByteWriter out;
   out.put(kind);
   out.put(set);
+  out.put(responses);
+  return out.take();
+}
+
+std::vector<std::byte> encode_wait(const RankWait& wait) {
+  ByteWriter out;
+  out.put(ControlKind::waits);
+  out.put(SetId{0});
+  out.put(wait.tensors);
+  out.put(static_cast<std::int64_t>(wait.mean.count()));
+  return out.take();
+}
+
+std::vector<std::byte> encode_verdict(const SlowRank& slow) {
+  ByteWriter out;
+  out.put(ControlKind::verdict);
+  out.put(SetId{0});
+  out.put(static_cast<std::int32_t>(slow.rank));
+  out.put(static_cast<std::int64_t>(slow.late.count()));
+  out.put(slow.tensors);
   return out.take();
 }
 
@@ -53,6 +73,16 @@ Result<Control> decode_control(std::span<const std::byte> message) {
     }
     case ControlKind::leave_request:
     case ControlKind::leave_granted:
+      control.responses = in.get<std::uint64_t>();
+      break;
+    case ControlKind::waits:
+      control.wait.tensors = in.get<std::uint64_t>();
+      control.wait.mean = Nanos(in.get<std::int64_t>());
+      break;
+    case ControlKind::verdict:
+      control.slow.rank = in.get<std::int32_t>();
+      control.slow.late = Nanos(in.get<std::int64_t>());
+      control.slow.tensors = in.get<std::uint64_t>();
       break;
     default:
       in.fail();

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "model/request.hpp"
+#include "observe/straggler.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono {
@@ -18,19 +19,26 @@ enum class ControlKind : std::uint8_t {
   order = 1,          // a process set's Order speaks to its counterpart
   abort = 2,          // the job has failed; the Status says why and whose fault it is
   leave_request = 3,  // to a set's coordinator: I want to leave, answer nothing more that needs me
-  leave_granted = 4,  // from it: what I sent before this is the last you must take part in
+  leave_granted = 4,  // from it: up to this many responses you must take part in
+  waits = 5,          // to rank 0: how long this rank waited for the others of late
+  verdict = 6,        // from rank 0: whom the others wait for
 };
 
 struct Control {
   ControlKind kind = ControlKind::order;
   SetId set = 0;
   Status status;                        // abort
+  std::uint64_t responses = 0;          // leave_granted
+  RankWait wait;                        // waits
+  SlowRank slow;                        // verdict
   std::span<const std::byte> body;      // order; points into the received message
 };
 
 std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body);
 std::vector<std::byte> encode_abort(const Status& status);
-std::vector<std::byte> encode_leave(ControlKind kind, SetId set);
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t responses = 0);
+std::vector<std::byte> encode_wait(const RankWait& wait);
+std::vector<std::byte> encode_verdict(const SlowRank& slow);
 Result<Control> decode_control(std::span<const std::byte> message);
 
 }  // namespace unisono

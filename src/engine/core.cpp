@@ -20,7 +20,9 @@ namespace {
 thread_local const EngineCore* t_driving = nullptr;
 
 constexpr double kSpinUs = 50;
-constexpr int kYields = 8;
+// With more ranks than cores the one that is waited for needs this core; sleeping and waking would
+// cost more than the small exchanges that are waited for.
+constexpr Nanos kYieldFor = std::chrono::microseconds(300);
 
 std::int64_t thread_cpu_ns() {
   timespec spec{};
@@ -93,7 +95,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   identity_ = std::move(identity);
   const bool crowded = identity_.local_size > usable_cores();
   spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us : crowded ? 0 : kSpinUs) * 1e-6);
-  yields_ = crowded && options_.spin_us < 0 ? kYields : 0;
+  yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), kBellKey, true, false);
 
@@ -102,6 +104,12 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.inbox = inbox_.get();
   parts.names = &names_;
   parts.counters = &counters_;
+  parts.timings = &timings_;
+  parts.publish_slow = [this](const SlowRank& slow, std::string sentence) {
+    std::lock_guard lock(sets_mutex_);
+    slow_ = slow;
+    verdict_ = std::move(sentence);
+  };
   parts.bell = bell_.ringer();
   auto planner = wire_planner(options_);
   if (!planner) return planner.status();
@@ -133,7 +141,7 @@ void EngineCore::run() {
       token_.release();
       return;
     }
-    bell_.arm();
+    arm();
     const bool busy = loop_->ready();
     const Time due = sleeps_until_ = loop_->deadline();
     token_.release();
@@ -153,7 +161,15 @@ void EngineCore::run() {
 
 void EngineCore::wait(TicketState& ticket, Time deadline) {
   const Time begin = clock_.now();
-  if (token_.try_take()) drive_for(ticket, deadline);
+  // Whoever drives is often just done: looking again is less than sleeping.
+  for (Time now = begin; !ticket.done() && now < deadline; now = clock_.now()) {
+    if (token_.try_take()) {
+      drive_for(ticket, deadline);
+      break;
+    }
+    if (now - begin >= spin_ + yield_) break;
+    yield_ > Nanos(0) ? static_cast<void>(::sched_yield()) : cpu_relax();
+  }
   while (!ticket.done()) {
     const Time now = clock_.now();
     if (now >= deadline) break;
@@ -168,19 +184,18 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
   bell_.disarm();
   t_driving = this;
   Time quiet_since = clock_.now();
-  int yields_left = yields_;
   while (!ticket.done()) {
     const bool worked = loop_->pass();
     if (loop_->finished()) break;
     const Time now = clock_.now();
     if (worked) {
       quiet_since = now;
-      yields_left = yields_;
-    } else if (now - quiet_since >= spin_) {
-      if (yields_left-- <= 0) break;
+    } else if (now - quiet_since < spin_) {
+      cpu_relax();
+    } else if (now - quiet_since < spin_ + yield_) {
       ::sched_yield();
     } else {
-      cpu_relax();
+      break;
     }
     if (now >= deadline) break;
   }
@@ -188,9 +203,42 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
   hand_back();
 }
 
+// While nothing is on its way neighbours' counters are no reason to wake up.
+void EngineCore::arm() {
+  bell_.arm(loop_->moving() ? kRingForWork | kRingForProgress : kRingForWork);
+}
+
+// For who would otherwise wake the engine thread, which may be about to fall asleep.
+bool EngineCore::try_take_soon() {
+  constexpr int kLooks = 64;
+  for (int i = 0; i < kLooks; ++i) {
+    if (token_.try_take()) return true;
+    cpu_relax();
+  }
+  return false;
+}
+
+// The submitting thread takes its submission in itself when nobody drives: that is less than waking
+// the engine thread for it, which then only wakes for what is left to do.
+void EngineCore::hand_over(Handover submission) {
+  inbox_->push_quietly(std::move(submission));
+  // A callback may take locks that the submitting thread holds: then it runs on another thread.
+  const bool not_here = callbacks_.load(std::memory_order_relaxed) || t_driving != nullptr;
+  if (not_here || !try_take_soon()) return inbox_->ring();
+  if (loop_ == nullptr) {
+    token_.release();
+    return;
+  }
+  bell_.disarm();
+  t_driving = this;
+  loop_->light_pass();
+  t_driving = nullptr;
+  hand_back();
+}
+
 // Gives the loop back to the engine thread, which sleeps: it is rung when work is left.
 void EngineCore::hand_back() {
-  bell_.arm();
+  arm();
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
   const bool busy = loop_->ready() || loop_->finished() || loop_->deadline() < sleeps_until_;
   token_.release();
@@ -235,6 +283,7 @@ std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Opera
     pending.output = operation.output;
     pending.keep_alive = std::move(operation.keep_alive);
     pending.on_done = settings.on_done;
+    if (pending.on_done) callbacks_.store(true, std::memory_order_relaxed);
     pending.ticket = std::make_shared<TicketState>();
     pending.ticket->name = pending.request.name;
     pending.ticket->waiter = weak_from_this();
@@ -253,7 +302,7 @@ std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Opera
     return tickets;
   }
   for (const Pending& pending : pendings) tickets.emplace_back(pending.ticket);
-  inbox_->push({std::move(pendings), false});
+  hand_over({std::move(pendings), false});
   return tickets;
 }
 
@@ -286,7 +335,7 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
   Handover submission;
   submission.operations.push_back(std::move(pending));
   submission.persistent = id;
-  inbox_->push(std::move(submission));
+  hand_over(std::move(submission));
   return ticket;
 }
 
@@ -321,6 +370,25 @@ Result<ArenaBlock> EngineCore::allocate(std::size_t bytes) {
   return ArenaBlock(std::move(memory), bytes);
 }
 
+std::vector<Timing> EngineCore::timings() const {
+  std::vector<Timing> out;
+  for (const TensorTiming& entry : timings_.recent()) {
+    const auto us = [](Nanos d) { return static_cast<double>(d.count()) * 1e-3; };
+    const Stations& at = entry.at;
+    out.push_back({.name = entry.name.data(),
+                   .bytes = entry.bytes,
+                   .bucket = entry.bucket,
+                   .submitted_us = us(at.submitted - Time{}),
+                   .negotiation_us = us(at.agreed - at.submitted),
+                   .wait_tensors_us = us(at.begun - at.agreed),
+                   .pack_us = us(at.packed - at.begun),
+                   .wait_data_us = us(at.joined - at.packed),
+                   .move_us = us(at.moved - at.joined),
+                   .unpack_us = us(at.done - at.moved)});
+  }
+  return out;
+}
+
 std::uint64_t EngineCore::next_barrier(SetId set) {
   std::lock_guard lock(sets_mutex_);
   return barriers_[set]++;
@@ -339,6 +407,21 @@ Stats EngineCore::stats() const {
   stats.wakeups = Counters::get(counters_.wakeups);
   stats.order_digest = Counters::get(counters_.order_digest);
   stats.in_flight = names_.in_flight();
+  const auto seconds = [](const Counters::Count& ns) {
+    return static_cast<double>(Counters::get(ns)) * 1e-9;
+  };
+  stats.negotiation_s = seconds(counters_.negotiation_ns);
+  stats.wait_tensors_s = seconds(counters_.wait_tensors_ns);
+  stats.pack_s = seconds(counters_.pack_ns);
+  stats.wait_data_s = seconds(counters_.wait_data_ns);
+  stats.move_s = seconds(counters_.move_ns);
+  stats.unpack_s = seconds(counters_.unpack_ns);
+  {
+    std::lock_guard lock(sets_mutex_);
+    stats.slow_rank = slow_.rank;
+    stats.slow_late_s = static_cast<double>(slow_.late.count()) * 1e-9;
+    stats.verdict = verdict_;
+  }
   stats.engine_cpu_s = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) * 1e-9;
   stats.exposed_s = static_cast<double>(Counters::get(counters_.exposed_ns)) * 1e-9;
   return stats;

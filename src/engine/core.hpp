@@ -36,6 +36,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
   Stats stats() const;
+  std::vector<Timing> timings() const;
   void shutdown();
   // What agreed operations were started with; kept by id for start_persistent().
   std::uint32_t keep_persistent(std::uint32_t id, Operation operation);
@@ -52,8 +53,11 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   explicit EngineCore(Options options);
   Status start(LoopParts parts, Identity identity);
   void run();
+  void hand_over(Handover submission);
+  bool try_take_soon();
   void drive_for(TicketState& ticket, Time deadline);
   void hand_back();
+  void arm();
 
   const Options options_;
   SteadyClock clock_;
@@ -64,16 +68,19 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Doorbell bell_;
   NameRegistry names_;
   Counters counters_;
+  Timings timings_;
   std::unique_ptr<Inbox<Handover>> inbox_;
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
   std::atomic<bool> shut_down_{false};
-  Nanos spin_{0};
-  int yields_ = 0;
+  std::atomic<bool> callbacks_{false};      // some operation has had an on_done
+  Nanos spin_{0}, yield_{0};                // how long a waiting thread looks, then yields
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;
+  SlowRank slow_;
+  std::string verdict_ = "no rank stands out";
   std::map<std::uint32_t, Operation> persistents_;
   std::shared_ptr<Neighbourhood> neighbourhood_;
   std::mutex shutdown_mutex_;

@@ -96,6 +96,11 @@ Ticket Engine::barrier(ProcessSetId set) {
                 {.process_set = set});
 }
 
+Ticket Engine::switch_order(std::string_view strategy, ProcessSetId set) {
+  return submit({.kind = Collective::switch_order, .name = cat("unisono.order/", strategy)},
+                {.process_set = set});
+}
+
 Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
   if (operation.kind != Collective::allreduce || operation.output == nullptr) {
     return Status(Code::invalid_argument,
@@ -153,6 +158,7 @@ Status Engine::remove_process_set(ProcessSetId set) {
 
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
 Stats Engine::stats() const { return core_->stats(); }
+std::vector<Timing> Engine::timings() const { return core_->timings(); }
 void Engine::shutdown() {
   if (core_) core_->shutdown();
 }

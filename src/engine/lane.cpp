@@ -18,7 +18,7 @@ Step Lane::step() {
 }
 
 bool Lane::ready() const {
-  if (run == nullptr) return false;
+  if (run == nullptr) return !queue.empty();
   return lent ? mover->idle() : run->ready();
 }
 

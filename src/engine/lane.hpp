@@ -10,6 +10,7 @@
 
 #include "engine/bucket_run.hpp"
 #include "engine/mover.hpp"
+#include "base/clock.hpp"
 
 namespace unisono {
 
@@ -20,10 +21,13 @@ struct Lane {
   std::deque<Bucket> queue;
   std::unique_ptr<BucketRun> run;
   bool lent = false;                        // the run is with the mover
+  Time begun, packed, joined;               // of the run; joined is kNever until all are there
 
   // One turn of the run; waiting while the mover has it.
   Step step();
   bool ready() const;
+  // Of the bucket that runs or comes next; the lane is not drained.
+  std::size_t next_bytes() const { return run != nullptr ? run->bucket().bytes : queue.front().bytes; }
   bool drained() const { return run == nullptr && queue.empty(); }
 };
 

@@ -36,7 +36,7 @@ OrderSettings order_settings(SetId set, const Options& options) {
 
 }  // namespace
 
-Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false) {
+Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false), waits_(parts_.peers.size()) {
   if (parts_.beats && parts_.transport->size() > 1) {
     next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
   }
@@ -63,7 +63,7 @@ void Loop::open(SetId id, Members members) {
   auto lanes = open_lanes(id, members);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
       id, std::move(members), std::move(order), std::move(lanes), parts_.planner.get(), parts_.options,
-      parts_.transport.get(), &buffers_, &pendings_, parts_.counters, this});
+      parts_.transport.get(), &buffers_, &pendings_, parts_.counters, parts_.timings, parts_.clock, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
       sets_[id]->member_left(rank, parts_.clock->now());
@@ -93,7 +93,18 @@ std::vector<std::unique_ptr<Lane>> Loop::open_lanes(SetId id, const Members& mem
   return lanes;
 }
 
-bool Loop::pass() {
+void Loop::light_pass() {
+  constexpr std::size_t kLightBytes = 64 << 10;
+  pass(kLightBytes);
+}
+
+bool Loop::moving() const {
+  return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return !set.second->drained(); }) ||
+         std::any_of(persistents_.begin(), persistents_.end(),
+                     [](const auto& persistent) { return persistent.second->busy(); });
+}
+
+bool Loop::pass(std::size_t most_bytes) {
   const Time now = parts_.clock->now();
   parts_.inbox->take(batch_);
   bool worked = !batch_.empty();
@@ -104,6 +115,9 @@ bool Loop::pass() {
     // What a peer did since the last beat is noticed at this one. At half the interval, that delay
     // and dead_s together stay below what was promised for a stopped rank.
     next_beat_ = now + seconds_to_nanos(parts_.options->heartbeat_s / 2);
+    // Every other beat, so that a rank says so once per heartbeat_s.
+    tell_now_ = !tell_now_;
+    if (tell_now_ && failed_.ok()) tell_waits();
   }
   if (parts_.doorkeeper && (door_ready_ || now >= parts_.doorkeeper->deadline())) {
     door_ready_ = false;
@@ -114,13 +128,13 @@ bool Loop::pass() {
     // A set may open or close another while it advances, so the map is walked by key.
     for (auto it = sets_.begin(); it != sets_.end();) {
       const SetId id = it->first;
-      worked |= it->second->advance(now);
+      worked |= it->second->advance(now, most_bytes);
       if (!failed_.ok()) break;
       it = sets_.upper_bound(id);
     }
     for (auto& [id, persistent] : persistents_) {
       if (!failed_.ok()) break;
-      worked |= persistent->advance();
+      if (persistent->bytes() <= most_bytes) worked |= persistent->advance();
       if (!persistent->trouble().ok()) fail_job(persistent->trouble());
     }
   }
@@ -250,13 +264,23 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
     case ControlKind::leave_request:
       set->second->member_left(from, now);
       // Whatever the order still has to say goes out before the leave is granted.
-      set->second->advance(now);
+      set->second->advance(now, SIZE_MAX);
       if (failed_.ok()) {
-        parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set));
+        parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set,
+                                                  set->second->emitted()));
       }
       break;
     case ControlKind::leave_granted:
-      leave_granted_[control->set] = true;
+      leave_granted_[control->set] = control->responses;
+      break;
+    case ControlKind::waits:
+      waits_[static_cast<std::size_t>(from)] = control->wait;
+      break;
+    case ControlKind::verdict:
+      if (control->slow.rank >= parts_.transport->size()) {
+        return fail_job(lost(from, Status(Code::corrupted, "a verdict on a rank that does not exist")));
+      }
+      judge(control->slow);
       break;
     case ControlKind::abort:
       break;
@@ -298,7 +322,40 @@ Status Loop::name_peer(const Status& status) const {
 
 void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
   if (gone_[static_cast<std::size_t>(to)]) return;
+  Counters::add(parts_.counters->control_messages);
+  Counters::add(parts_.counters->control_bytes, message.size());
   parts_.transport->post(to, encode_order(set, message));
+}
+
+// A few bytes once per heartbeat, and only while something moves.
+void Loop::tell_waits() {
+  const auto world = sets_.find(0);
+  const RankWait wait = world == sets_.end() ? RankWait{} : world->second->take_wait();
+  const Rank me = parts_.transport->rank();
+  if (me != 0) {
+    if (wait.tensors > 0 && !gone_[0]) parts_.transport->post(0, encode_wait(wait));
+    return;
+  }
+  waits_[0] = wait;
+  const SlowRank slow = find_slow_rank(waits_);
+  std::fill(waits_.begin(), waits_.end(), RankWait{});
+  if (wait.tensors == 0) return;
+  judge(slow);
+  for (const PeerInfo& peer : parts_.peers) {
+    if (peer.rank != me && !gone_[static_cast<std::size_t>(peer.rank)]) {
+      parts_.transport->post(peer.rank, encode_verdict(slow));
+    }
+  }
+}
+
+void Loop::judge(const SlowRank& slow) {
+  const bool news = slow.rank != slow_.rank;
+  slow_ = slow;
+  const std::string who =
+      slow.rank < 0 ? std::string() : parts_.peers[static_cast<std::size_t>(slow.rank)].to_string();
+  std::string sentence = verdict_sentence(slow, who);
+  if (news && slow.rank >= 0 && parts_.transport->rank() == 0) log_line(LogLevel::info, sentence);
+  parts_.publish_slow(slow, std::move(sentence));
 }
 
 SetId Loop::open_set(const std::vector<Rank>& ranks) {
@@ -357,7 +414,7 @@ void Loop::begin_leaving(Time now) {
   for (auto& [id, set] : sets_) {
     const Rank coordinator = set->members().rank_of(0);
     if (coordinator == parts_.transport->rank()) continue;
-    leave_granted_[id] = false;
+    leave_granted_[id] = std::nullopt;
     if (!gone_[static_cast<std::size_t>(coordinator)]) {
       parts_.transport->post(coordinator, encode_leave(ControlKind::leave_request, id));
     }
@@ -369,10 +426,10 @@ void Loop::keep_leaving(Time now) {
   const bool late = now >= leave_by_;
   if (!said_goodbye_) {
     bool granted = true;
-    for (const auto& [id, yes] : leave_granted_) {
+    for (const auto& [id, responses] : leave_granted_) {
       const auto set = sets_.find(id);
       if (set == sets_.end()) continue;
-      granted &= yes || gone_[static_cast<std::size_t>(set->second->members().rank_of(0))];
+      granted &= (responses && set->second->emitted() >= *responses) || gone_[static_cast<std::size_t>(set->second->members().rank_of(0))];
     }
     const bool drained = std::all_of(sets_.begin(), sets_.end(),
                                      [](const auto& set) { return set.second->drained(); });
@@ -392,8 +449,6 @@ void Loop::keep_leaving(Time now) {
 
 void Loop::refresh_counters() {
   const TransportStats stats = parts_.transport->stats();
-  Counters::set(parts_.counters->control_messages, stats.control_messages);
-  Counters::set(parts_.counters->control_bytes, stats.control_bytes);
   Counters::set(parts_.counters->data_bytes, stats.data_bytes);
   if (parts_.doorkeeper) {
     Counters::set(parts_.counters->strangers, parts_.doorkeeper->strangers());

@@ -37,6 +37,7 @@ struct LoopParts {
   Inbox<Handover>* inbox = nullptr;
   NameRegistry* names = nullptr;
   Counters* counters = nullptr;
+  Timings* timings = nullptr;
   Ringer bell;                              // wakes the engine
   std::vector<PeerInfo> peers;
   std::unique_ptr<Transport> transport;
@@ -45,6 +46,7 @@ struct LoopParts {
   std::unique_ptr<Planner> planner;
   bool beats = true;                        // false: peers are threads and cannot fall silent
   std::function<void(const SetTable&)> publish_sets;
+  std::function<void(const SlowRank&, std::string sentence)> publish_slow;
 };
 
 class Loop final : private TransportListener, private SetHost {
@@ -53,7 +55,11 @@ class Loop final : private TransportListener, private SetHost {
   ~Loop() override;
 
   // Does what can be done now; true when anything was.
-  bool pass();
+  bool pass() { return pass(SIZE_MAX); }
+  // The same for a thread that has better things to do: moves no bucket larger than a few KiB.
+  void light_pass();
+  // Whether an operation is on its way, so that neighbours' counters matter.
+  bool moving() const;
   // Whether pass() would find something at once: the last look before sleeping.
   bool ready() const;
   // When pass() must run next although nothing arrives.
@@ -63,8 +69,11 @@ class Loop final : private TransportListener, private SetHost {
   bool finished() const { return finished_; }
 
  private:
+  bool pass(std::size_t most_bytes);
   void accept(Handover& submission, Time now);
   void start_persistent(std::uint32_t id, Pending pending);
+  void tell_waits();
+  void judge(const SlowRank& slow);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
   void fail_all_pending(const Status& status);
@@ -103,8 +112,11 @@ class Loop final : private TransportListener, private SetHost {
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that left in good order
   Time next_beat_ = kNever;
+  bool tell_now_ = false;
   Status failed_;
-  std::map<SetId, bool> leave_granted_;
+  std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
+  std::vector<RankWait> waits_;             // rank 0: what the ranks said last
+  SlowRank slow_;
   Time leave_by_ = kNever, left_check_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
 };

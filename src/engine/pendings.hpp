@@ -27,6 +27,13 @@ class Pendings {
     auto node = names->second.extract(name);
     return node.empty() ? Pending{} : std::move(node.mapped());
   }
+  // The order has answered the name, for the record.
+  void agreed(SetId set, const std::string& name, Time at) {
+    const auto names = sets_.find(set);
+    if (names == sets_.end()) return;
+    const auto it = names->second.find(name);
+    if (it != names->second.end()) it->second.agreed = at;
+  }
   std::vector<Pending> take_all(SetId set) {
     std::vector<Pending> all;
     for (auto& [name, pending] : sets_[set]) all.push_back(std::move(pending));

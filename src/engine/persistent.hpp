@@ -28,6 +28,7 @@ class PersistentRunner {
   explicit PersistentRunner(PersistentParts parts);
 
   bool busy() const { return active_ != nullptr; }
+  std::size_t bytes() const { return prototype_.bytes; }
   // Takes the operation, and resolves it when it cannot be started.
   Status start(Pending& pending);
   bool advance();

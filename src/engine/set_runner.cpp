@@ -25,24 +25,37 @@ Status SetRunner::receive(Rank from, std::span<const std::byte> message, Time no
 }
 
 void SetRunner::member_left(Rank rank, Time now) {
+  // Nobody asked the member whether it would take part in a planned bucket. Where its counters
+  // show that it has not, the bucket ends as if it had said so.
+  Lane& lane = *parts_.lanes.front();
+  if (lane.run != nullptr && lane.run->planned() && lane.run->local()) {
+    if (lane.lent) lane.mover->finish_step();
+    lane.lent = false;
+    if (!lane.run->joined()) {
+      lane.run->cancel();
+      end_run(lane, now);
+    }
+  }
   parts_.order->member_left(rank, now);
   negotiate_ = true;
 }
 
-bool SetRunner::advance(Time now) {
+bool SetRunner::advance(Time now, std::size_t most_bytes) {
   bool worked = negotiate(now);
-  for (const auto& lane : parts_.lanes) worked |= advance(*lane, now);
+  for (const auto& lane : parts_.lanes) worked |= advance(*lane, now, most_bytes);
   return worked;
 }
 
-bool SetRunner::advance(Lane& lane, Time now) {
+bool SetRunner::advance(Lane& lane, Time now, std::size_t most_bytes) {
   bool worked = false;
-  while (lane.run != nullptr || start_next(lane, now)) {
+  while (!lane.drained() && lane.next_bytes() <= most_bytes &&
+         (lane.run != nullptr || start_next(lane, now))) {
     if (lane.run == nullptr) {              // done at once
       worked = true;
       continue;
     }
     const Step step = lane.step();
+    if (lane.joined == kNever && !lane.lent && lane.run->joined()) lane.joined = parts_.clock->now();
     if (!lane.lent && !lane.run->trouble().ok()) {
       parts_.host->fail_job(lane.run->trouble());
       return true;
@@ -60,31 +73,72 @@ void SetRunner::end_run(Lane& lane, Time now) {
   const Stance stance = run->stance();
   if (stance != Stance::unwilling) {
     Counters::add(parts_.counters->operations, run->tensor_count());
-    run->complete(release_);
+    complete(lane, *run);
   } else {
-    // What is in the bucket, and what was planned to follow it, will be negotiated instead.
     for (Pending& pending : run->give_back()) parts_.pendings->add(std::move(pending));
-    for (const auto& each : parts_.lanes) {
-      std::erase_if(each->queue, [](const Bucket& b) { return b.responses.front().planned; });
+  }
+  if (stance != Stance::willing) drop_planned(run->bucket().id);
+  ended(run->bucket(), stance, now);
+}
+
+// What was planned to follow will be negotiated. Members had planned different lengths ahead, so the
+// count of buckets goes on from the one they all ended.
+void SetRunner::drop_planned(std::uint64_t last_bucket) {
+  std::deque<Bucket>& queue = parts_.lanes.front()->queue;
+  for (const Bucket& bucket : queue) {
+    for (const Response& response : bucket.responses) {
+      std::erase_if(unended_, [&](const Unended& entry) { return entry.sequence == response.sequence; });
     }
   }
-  ended(run->bucket(), stance, now);
+  queue.clear();
+  next_bucket_ = last_bucket + 1;
+}
+
+void SetRunner::complete(const Lane& lane, BucketRun& run) {
+  Counters& counters = *parts_.counters;
+  const Time moved = parts_.clock->now();
+  const Time joined = lane.joined == kNever ? lane.packed : lane.joined;
+  run.complete(release_);
+  const Time done = parts_.clock->now();
+  const auto ns = [](Nanos d) { return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0)); };
+  for (std::size_t i = 0; i < run.tensor_count(); ++i) {
+    const TravellingTensor& tensor = run.tensor(i);
+    const Pending& pending = tensor.pending;
+    if (pending.submitted == Time{}) continue;  // a rank that has joined
+    parts_.timings->add(tensor.request->name, tensor.request->bytes(), run.bucket().id,
+                        {pending.submitted, pending.agreed, lane.begun, lane.packed, joined, moved, done});
+    Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
+    Counters::add(counters.wait_tensors_ns, ns(lane.begun - pending.agreed));
+    ++waits_;
+    waited_ += joined - pending.submitted;
+  }
+  Counters::add(counters.pack_ns, ns(lane.packed - lane.begun));
+  Counters::add(counters.wait_data_ns, ns(joined - lane.packed));
+  Counters::add(counters.move_ns, ns(moved - joined));
+  Counters::add(counters.unpack_ns, ns(done - moved));
+}
+
+RankWait SetRunner::take_wait() {
+  const RankWait wait{waits_, waits_ == 0 ? Nanos(0) : waited_ / static_cast<std::int64_t>(waits_)};
+  waits_ = 0;
+  waited_ = Nanos(0);
+  return wait;
 }
 
 // Tells the order in the order of sequences, whatever lane was faster.
 void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
-  if (stance == Stance::unwilling) {
-    const std::uint64_t first = bucket.responses.front().sequence;
-    while (!unended_.empty() && unended_.back().sequence >= first) unended_.pop_back();
-    parts_.order->ended(first, stance, now);
-    negotiate_ = true;
-    return;
-  }
   for (const Response& response : bucket.responses) {
-    Unended& entry = unended_[response.sequence - unended_.front().sequence];
-    entry.stance = std::max(entry.stance, stance);
-    --entry.parts;
+    for (Unended& entry : unended_) {
+      if (entry.sequence != response.sequence) continue;
+      entry.stance = std::max(entry.stance, stance);
+      --entry.parts;
+      break;
+    }
   }
+  tell_ended(now);
+}
+
+void SetRunner::tell_ended(Time now) {
   while (!unended_.empty() && unended_.front().parts == 0) {
     parts_.order->ended(unended_.front().sequence, unended_.front().stance, now);
     if (unended_.front().stance != Stance::willing) negotiate_ = true;
@@ -116,30 +170,39 @@ bool SetRunner::negotiate(Time now) {
   if (output_.responses.empty()) return !output_.messages.empty();
 
   Counters::add(parts_.counters->cycles);
-  for (const Response& response : output_.responses) log_order(response);
-  Plan plan = parts_.planner->plan(std::move(output_.responses), next_bucket_);
-  next_bucket_ += plan.buckets.size();
-  enqueue(std::move(plan));
+  emitted_ += output_.responses.size();
+  for (const Response& response : output_.responses) {
+    log_order(response);
+    for (const Request& tensor : response.tensors) parts_.pendings->agreed(parts_.id, tensor.name, now);
+    unended_.push_back({response.sequence, 0, Stance::willing});
+    // At once: a name that fails here is free to be submitted anew.
+    if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error));
+  }
+  // Members come to planned responses at different times, so each travels as it was planned; what
+  // was negotiated came to all in the same rounds.
+  if (output_.responses.front().planned) {
+    for (Response& response : output_.responses) enqueue({std::move(response)});
+  } else {
+    enqueue(std::move(output_.responses));
+  }
+  tell_ended(now);                          // of failures that concern nobody here
   return true;
 }
 
-void SetRunner::enqueue(Plan plan) {
+void SetRunner::enqueue(std::vector<Response> responses) {
+  std::erase_if(responses, [](const Response& response) { return !response.error.ok(); });
+  Plan plan = parts_.planner->plan(std::move(responses), next_bucket_);
+  next_bucket_ += plan.buckets.size();
   for (Bucket& bucket : plan.buckets) {
     for (const Response& response : bucket.responses) {
-      auto at = std::find_if(unended_.rbegin(), unended_.rend(), [&](const Unended& entry) {
-        return entry.sequence <= response.sequence;
-      });
-      if (at != unended_.rend() && at->sequence == response.sequence) {
-        ++at->parts;
-      } else {
-        unended_.insert(at.base(), {response.sequence, 1, Stance::willing});
-      }
+      std::find_if(unended_.rbegin(), unended_.rend(), [&](const Unended& entry) {
+        return entry.sequence == response.sequence;
+      })->parts++;
     }
     // Decisions give out ids, and planned buckets must not overtake each other's stance: all of
     // those share one lane.
     const Response& first = bucket.responses.front();
-    const bool anywhere = !first.planned && first.error.ok() &&
-                          first.tensors.front().kind <= Collective::barrier;
+    const bool anywhere = !first.planned && first.tensors.front().kind <= Collective::barrier;
     const std::size_t lane = anywhere ? bucket.id % parts_.lanes.size() : 0;
     parts_.lanes[lane]->queue.push_back(std::move(bucket));
   }
@@ -181,6 +244,8 @@ bool SetRunner::start_next(Lane& lane, Time now) {
     }
   }
   Counters::add(parts_.counters->buckets);
+  lane.begun = parts_.clock->now();
+  lane.joined = kNever;
   lane.run = std::make_unique<BucketRun>(
       std::move(bucket), std::move(pendings),
       RunContext{parts_.transport, &parts_.members, lane.team.get(), parts_.buffers,
@@ -189,18 +254,13 @@ bool SetRunner::start_next(Lane& lane, Time now) {
     parts_.host->fail_job(status);
     return false;
   }
+  lane.packed = parts_.clock->now();
   return true;
 }
 
 // Decisions that move no data. True when the bucket was one of them.
 bool SetRunner::run_at_once(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
-  if (!first.error.ok()) {
-    for (const Response& response : bucket.responses) {
-      fail_tensors(response, parts_.host->name_peer(response.error));
-    }
-    return true;
-  }
   const Request& request = first.tensors.front();
   switch (request.kind) {
     case Collective::join:
@@ -211,6 +271,9 @@ bool SetRunner::run_at_once(const Bucket& bucket) {
       return true;
     case Collective::prepare:
       resolve_one(request, {}, parts_.host->open_persistent(parts_.members, first));
+      return true;
+    case Collective::switch_order:          // the order itself has switched already
+      resolve_one(request, {}, -1);
       return true;
     case Collective::remove_process_set:
       parts_.host->close_set(static_cast<SetId>(request.members.front()));

@@ -12,6 +12,8 @@
 #include "engine/lane.hpp"
 #include "engine/pendings.hpp"
 #include "observe/counters.hpp"
+#include "observe/straggler.hpp"
+#include "observe/timings.hpp"
 #include "order/order.hpp"
 #include "plan/planner.hpp"
 
@@ -44,6 +46,8 @@ struct SetParts {
   BufferPool* buffers = nullptr;
   Pendings* pendings = nullptr;
   Counters* counters = nullptr;
+  Timings* timings = nullptr;
+  const Clock* clock = nullptr;
   SetHost* host = nullptr;
 };
 
@@ -55,32 +59,42 @@ class SetRunner {
   void submit(Request request, Time now);
   Status receive(Rank from, std::span<const std::byte> message, Time now);
   void member_left(Rank rank, Time now);
-  // Negotiates and moves what can be moved now; true when anything happened.
-  bool advance(Time now);
+  // Negotiates and moves what can be moved now; true when anything happened. Lanes whose next
+  // bucket is larger than most_bytes are left alone.
+  bool advance(Time now, std::size_t most_bytes);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
   // Whether a bucket on its way could advance: the last look before sleeping.
   bool ready() const;
   // No bucket agreed so far is unfinished.
   bool drained() const;
+  // How many responses the order has given out.
+  std::uint64_t emitted() const { return emitted_; }
+  // How long tensors waited for the other members since the last call.
+  RankWait take_wait();
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
   std::vector<std::unique_ptr<BucketRun>> stop(const Status& status);
 
  private:
   bool negotiate(Time now);
   void log_order(const Response& response);
-  void enqueue(Plan plan);
-  bool advance(Lane& lane, Time now);
+  void enqueue(std::vector<Response> responses);
+  bool advance(Lane& lane, Time now, std::size_t most_bytes);
   bool start_next(Lane& lane, Time now);
   bool run_at_once(const Bucket& bucket);
   void end_run(Lane& lane, Time now);
+  void complete(const Lane& lane, BucketRun& run);
+  void drop_planned(std::uint64_t last_bucket);
   void ended(const Bucket& bucket, Stance stance, Time now);
+  void tell_ended(Time now);
   void fail_tensors(const Response& response, const Status& status);
   void resolve_one(const Request& request, Status status, std::int64_t value);
 
   SetParts parts_;
   ReleaseName release_;
   bool negotiate_ = false;                  // something new for the order to look at
-  std::uint64_t next_bucket_ = 0;
+  std::uint64_t next_bucket_ = 0, emitted_ = 0;
+  std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
+  Nanos waited_{0};                         // all of them together
   OrderOutput output_;
   // Responses that have not ended, in their order. A group that was cut ends with its last part.
   struct Unended {

@@ -4,14 +4,43 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "unisono/types.hpp"
 
 namespace unisono {
 
+// An immutable list that copies share: in one process 27,600 members of a simulated set, or all
+// sets of an engine that were made from one Members, hold it once.
+class RankList {
+ public:
+  RankList() = default;
+  RankList(std::initializer_list<Rank> ranks) : RankList(std::vector<Rank>(ranks)) {}
+  RankList(std::vector<Rank> ranks)  // NOLINT: a list of ranks is what it stands for
+      : ranks_(std::make_shared<const std::vector<Rank>>(std::move(ranks))) {}
+
+  const std::vector<Rank>& get() const {
+    static const std::vector<Rank> kNone;
+    return ranks_ ? *ranks_ : kNone;
+  }
+  operator const std::vector<Rank>&() const { return get(); }  // NOLINT
+  auto begin() const { return get().begin(); }
+  auto end() const { return get().end(); }
+  const Rank* data() const { return get().data(); }
+  std::size_t size() const { return get().size(); }
+  bool empty() const { return get().empty(); }
+  Rank operator[](std::size_t index) const { return get()[index]; }
+  friend bool operator==(const RankList& a, const RankList& b) { return a.get() == b.get(); }
+
+ private:
+  std::shared_ptr<const std::vector<Rank>> ranks_;
+};
+
 struct Members {
-  std::vector<Rank> ranks;
+  RankList ranks;
   int me = 0;                           // my index in ranks; -1 when this rank is outside
 
   int count() const { return static_cast<int>(ranks.size()); }
@@ -20,7 +49,7 @@ struct Members {
     const auto it = std::lower_bound(ranks.begin(), ranks.end(), rank);
     return it != ranks.end() && *it == rank ? static_cast<int>(it - ranks.begin()) : -1;
   }
-  static Members of(std::vector<Rank> ranks, Rank self) {
+  static Members of(RankList ranks, Rank self) {
     Members members{std::move(ranks), 0};
     members.me = members.index_of(self);
     return members;

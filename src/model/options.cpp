@@ -37,11 +37,14 @@ std::int64_t least_count(std::string_view kind) { return kind.back() - '0'; }
 constexpr double kSecondsMost = 1e9;
 
 constexpr Entry kEntries[] = {
-    {{"order", "UNISONO_ORDER", "", "one of coordinator", true,
-      "How the ranks agree what is ready and in which order."},
+    {{"order", "UNISONO_ORDER", "", "one of auto|coordinator|tree|cache|topo", true,
+      "How the ranks agree what is ready and in which order. coordinator: rank 0 counts requests; "
+      "tree: inner nodes merge them; cache: one bit per operation seen before; topo: an order learned "
+      "once, then no messages; auto: cache, and topo once the steps have become alike."},
      &Options::order},
-    {{"pacing", "UNISONO_PACING", "", "one of event", true,
-      "When a negotiation round starts; event: as soon as there is something to negotiate."},
+    {{"pacing", "UNISONO_PACING", "", "one of event|cycle|gs|nbcs", true,
+      "When a negotiation round starts. event: as soon as there is something to negotiate; cycle: "
+      "every cycle_ms, all ranks at once; gs: the same with an agreed sleep; nbcs: without blocking."},
      &Options::pacing},
     {{"planner", "UNISONO_PLANNER", "", "one of threshold|wfbp|single|groups", true,
       "What travels together. threshold: fuse up to fusion_bytes; wfbp: each tensor alone; "

@@ -107,7 +107,7 @@ TEST(Options, OwnVariableWinsOverHorovodOverFileOverDefault) {
   EXPECT_EQ(options.value().fusion_bytes, 2048);
   EXPECT_EQ(options.value().log, "debug");
   EXPECT_EQ(options.value().planner, "single");
-  EXPECT_EQ(options.value().order, "coordinator");
+  EXPECT_EQ(options.value().order, "auto");
 }
 
 TEST(Options, HorovodLogLevelsAreTranslated) {
@@ -250,7 +250,7 @@ TEST(Options, AgreementCoversOnlyWhatMustBeShared) {
   EXPECT_EQ(a.agreed_hash(), b.agreed_hash());
   b.fusion_bytes = 1;
   EXPECT_NE(a.agreed_hash(), b.agreed_hash());
-  EXPECT_THAT(b.agreed_text(), AllOf(HasSubstr("fusion_bytes=1\n"), HasSubstr("order=coordinator\n"),
+  EXPECT_THAT(b.agreed_text(), AllOf(HasSubstr("fusion_bytes=1\n"), HasSubstr("order=auto\n"),
                                      testing::Not(HasSubstr("log="))));
 }
 

@@ -20,7 +20,7 @@ struct Pending {
   std::shared_ptr<TicketState> ticket;
   std::shared_ptr<void> keep_alive;
   std::function<void(const Status&)> on_done;
-  Time submitted;
+  Time submitted, agreed;
 };
 
 }  // namespace unisono

@@ -36,6 +36,8 @@ class CollectiveMachine {
   // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
   // member has died, so that an output it has begun to write becomes whole.
   virtual bool committed() const { return false; }
+  // Whether every member has been seen to take part. Machines over messages cannot tell.
+  virtual bool joined() const { return true; }
   // The operation failed: puts back what has been written to the callers' memory. The last call.
   virtual void undo() {}
   // Once finished: the strongest stance that any member took. When unwilling, nothing was written.

@@ -15,6 +15,9 @@ struct Counters {
   Count control_messages{0}, control_bytes{0}, data_bytes{0};
   Count cycles{0}, buckets{0}, operations{0}, operations_failed{0};
   Count strangers{0}, wakeups{0}, order_digest{0};
+  Count cache_hits{0}, cache_misses{0};
+  // Where tensors spent their time; observe/timings.hpp says what each stretch is.
+  Count negotiation_ns{0}, wait_tensors_ns{0}, pack_ns{0}, wait_data_ns{0}, move_ns{0}, unpack_ns{0};
   Count exposed_ns{0};                      // added to by every waiting thread
 
   static void add(Count& counter, std::uint64_t n = 1) {

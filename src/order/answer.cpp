@@ -44,7 +44,7 @@ Status check_absent(const Request& request, const std::vector<std::uint32_t>& ab
 std::vector<Submission> submissions_of(const Tensor& tensor, const Members& members) {
   std::vector<const Request*> sent(members.ranks.size(), &tensor.canonical);
   for (const auto& [member, request] : tensor.variants) {
-    sent[static_cast<std::size_t>(member)] = &request;
+    sent[static_cast<std::size_t>(member)] = request.get();
   }
   std::vector<Submission> submissions;
   for (int i = 0; i < members.count(); ++i) {
@@ -90,7 +90,10 @@ bool is_ragged(Collective kind) {
 Answer refuse(Unit unit, Status error) {
   Answer out;
   out.response.error = std::move(error);
-  for (auto& tensor : unit.tensors) out.response.tensors.push_back(std::move(tensor->canonical));
+  for (auto& tensor : unit.tensors) {
+    out.response.tensors.push_back(std::move(tensor->canonical));
+    out.counted.push_back(std::move(tensor->submitted));
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 // Messages per round: at most 1 from each worker and 1 to each; bytes and work at the coordinator
 // grow with members x tensors. It wins while that is small: few members, or few tensors.
 #include <deque>
+#include <optional>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -23,12 +24,14 @@ class Coordinator final : public Order {
  public:
   Coordinator(Members members, const OrderSettings& settings)
       : members_(std::move(members)), settings_(settings), local_(members_.me),
-        tally_(members_, settings), counted_(members_.ranks.size()),
-        left_(members_.ranks.size()), next_sequence_(settings.first_sequence) {}
+        counted_(leads() ? members_.ranks.size() : 0), left_(members_.ranks.size()),
+        next_sequence_(settings.first_sequence) {
+    if (leads()) tally_.emplace(members_, settings_);
+  }
 
   std::string_view name() const override { return "coordinator"; }
-  void submit(Request request, Time) override { local_.submit(std::move(request)); }
-  std::size_t waiting() const override { return local_.waiting(); }
+  void submit(Request request, Time now) override { local_.submit(std::move(request), now); }
+  std::size_t waiting() const override { return local_.waiting() + unemitted_; }
 
   Status receive(Rank from, std::span<const std::byte> message, Time now) override {
     const int member = members_.index_of(from);
@@ -38,7 +41,7 @@ class Coordinator final : public Order {
     auto requests = decode_requests(from, message);
     if (!requests.ok()) return requests.status();
     ++counted_[static_cast<std::size_t>(member)];
-    return tally_.add(member, requests.value(), now);
+    return tally_->add(member, requests.value(), now);
   }
 
   void negotiate(Time now, OrderOutput& out) override {
@@ -53,7 +56,7 @@ class Coordinator final : public Order {
     const int member = members_.index_of(rank);
     if (member < 0) return;
     left_[static_cast<std::size_t>(member)] = true;
-    if (leads()) tally_.leave(rank);
+    if (leads()) tally_->leave(rank);
   }
 
   std::vector<Request> release() override { return local_.release(); }
@@ -61,7 +64,7 @@ class Coordinator final : public Order {
   Time deadline() const override {
     const bool orphaned = left_[kLeader] && local_.waiting() > 0;
     if (local_.has_unsent() || !rounds_.empty() || orphaned) return Time{0};
-    return leads() ? tally_.deadline() : kNever;
+    return leads() ? tally_->deadline() : kNever;
   }
 
  private:
@@ -78,25 +81,44 @@ class Coordinator final : public Order {
     if (round->counted > local_.messages()) {
       return malformed(from, "it counts messages that were never sent");
     }
+    const std::size_t before = local_.waiting();
     for (Answer& answer : round->answers) {
-      if (answer.alike && !local_.complete(answer.response, round->counted)) {
+      if (!settle(answer, round->counted)) {
         return malformed(from, "it answers what was never asked");
       }
     }
+    unemitted_ += before - local_.waiting();
     next_sequence_ += round->answers.size();
-    rounds_.push_back(std::move(round.value()));
+    rounds_.push_back(std::move(round->answers));
     return {};
+  }
+
+  bool settle(Answer& answer, std::uint64_t counted) {
+    const auto seen = [&](const LocalQueue::Entry& entry) {
+      return entry.message != 0 && entry.message <= counted;
+    };
+    if (answer.alike) return local_.complete(answer.response, seen);
+    local_.answered(answer.response, [&](const auto& entry, std::size_t) { return seen(entry); });
+    return true;
   }
 
   void lead(Time now, OrderOutput& out) {
     if (local_.has_unsent()) {
-      const Status status = tally_.add(kLeader, local_.take(), now);
+      std::vector<Request> requests;
+      for (const LocalQueue::Entry* entry : local_.unsent()) requests.push_back(entry->request);
+      local_.mark_sent();
+      const Status status = tally_->add(kLeader, std::move(requests), now);
       UNISONO_CHECK(status.ok());
     }
-    std::vector<Answer> round = tally_.next_round(now, out.stalls);
+    std::vector<std::string> inquiries;
+    std::vector<Answer> round = tally_->next_round(now, out.stalls, {}, inquiries);
     if (round.empty()) return;
     if (members_.count() > 1) send(encode_answers(round), out);
-    emit({local_.messages(), std::move(round)}, out);
+    for (Answer& answer : round) {
+      answer.alike = false;             // the leader has all of it
+      settle(answer, local_.messages());
+    }
+    emit(std::move(round), out);
   }
 
   void send(const std::vector<std::byte>& answers, OrderOutput& out) {
@@ -111,6 +133,7 @@ class Coordinator final : public Order {
     if (!rounds_.empty()) {
       emit(std::move(rounds_.front()), out);
       rounds_.pop_front();
+      if (rounds_.empty()) unemitted_ = 0;
     } else if (left_[kLeader]) {
       fail_own(out);
     }
@@ -119,9 +142,9 @@ class Coordinator final : public Order {
     local_.mark_sent();
   }
 
-  void emit(Round round, OrderOutput& out) {
-    for (Answer& answer : round.answers) {
-      local_.answered(answer.response, round.counted);
+  void emit(std::vector<Answer> round, OrderOutput& out) {
+    for (Answer& answer : round) {
+      local_.spare_newer(answer.response);
       out.responses.push_back(std::move(answer.response));
     }
   }
@@ -129,23 +152,19 @@ class Coordinator final : public Order {
   // Nobody is left to decide for all, so each member ends what it has.
   void fail_own(OrderOutput& out) {
     for (Request& request : local_.abandon()) {
-      Response response;
-      response.sequence = next_sequence_++;
-      response.set = settings_.set;
-      response.error = peer_left_error(members_.rank_of(kLeader), request.name);
-      request.set = settings_.set;
-      response.tensors.push_back(std::move(request));
-      out.responses.push_back(std::move(response));
+      out.responses.push_back(peer_left_response(members_.rank_of(kLeader), std::move(request),
+                                                 settings_.set, next_sequence_++));
     }
   }
 
   const Members members_;
   const OrderSettings settings_;
   LocalQueue local_;
-  Tally tally_;                         // counts on the first member only
+  std::optional<Tally> tally_;          // on the first member
   std::vector<std::uint64_t> counted_;  // request messages counted, by member
   std::vector<bool> left_;
-  std::deque<Round> rounds_;            // received, not yet emitted
+  std::deque<std::vector<Answer>> rounds_;  // received, not yet emitted
+  std::size_t unemitted_ = 0;           // requests of this rank answered in them
   std::uint64_t next_sequence_;         // of the next round to receive
 };
 

@@ -3,10 +3,8 @@
 #include "order/groups.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
-#include "base/check.hpp"
 #include "base/text.hpp"
 #include "order/rank_text.hpp"
 
@@ -43,21 +41,6 @@ std::string contents_text(const Unit& unit, int member) {
 }
 
 }  // namespace
-
-void GroupAssembler::add(Request request, std::vector<Request>& whole) {
-  if (request.group.empty()) {
-    whole.push_back(std::move(request));
-    return;
-  }
-  const auto it = partial_.try_emplace(request.group).first;
-  auto& collected = it->second;
-  UNISONO_CHECK(request.group_size > 0);
-  UNISONO_CHECK(collected.empty() || collected.front().group_size == request.group_size);
-  collected.push_back(std::move(request));
-  if (collected.size() < collected.front().group_size) return;
-  std::move(collected.begin(), collected.end(), std::back_inserter(whole));
-  partial_.erase(it);
-}
 
 std::size_t parcel_length(const std::vector<Request>& requests, std::size_t first) {
   const Request& head = requests[first];

@@ -2,107 +2,107 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "order/local_queue.hpp"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace unisono {
 
-void LocalQueue::submit(Request request) {
-  const bool fresh =
-      pending_.emplace(request.name, Pending{request.kind, 0, submitted_++, request}).second;
-  UNISONO_CHECK(fresh);
-  route(std::move(request));
+void LocalQueue::submit(Request request, Time now) {
+  if (spare_.empty()) {
+    Pending one;
+    spare_.push_back(one.extract(one.emplace(std::string_view(), Entry{}).first));
+  }
+  Pending::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.mapped() = {std::move(request), now, submitted_++};
+  node.key() = node.mapped().request.name;
+  const auto inserted = pending_.insert(std::move(node));
+  UNISONO_CHECK(inserted.inserted);
+  route(inserted.position->second);
 }
 
-void LocalQueue::route(Request request) {
+void LocalQueue::route(Entry& entry) {
   if (joining_) {
-    held_.push_back(std::move(request));
+    held_.push_back(&entry);
     return;
   }
+  const Request& request = entry.request;
   joining_ = request.kind == Collective::join;
-  groups_.add(std::move(request), unsent_);
-}
-
-std::vector<Request> LocalQueue::take() {
-  ++messages_;
-  for (const Request& request : unsent_) pending_.find(request.name)->second.message = messages_;
-  return std::exchange(unsent_, {});
+  if (request.group.empty()) {
+    unsent_.push_back(&entry);
+    return;
+  }
+  const auto it = partial_.try_emplace(request.group).first;
+  auto& collected = it->second;
+  UNISONO_CHECK(request.group_size > 0);
+  UNISONO_CHECK(collected.empty() ||
+                collected.front()->request.group_size == request.group_size);
+  collected.push_back(&entry);
+  if (collected.size() < request.group_size) return;
+  unsent_.insert(unsent_.end(), collected.begin(), collected.end());
+  partial_.erase(it);
 }
 
 void LocalQueue::mark_sent() {
   ++messages_;
-  for (const Request& request : unsent_) pending_.find(request.name)->second.message = messages_;
+  for (Entry* entry : unsent_) entry->message = messages_;
   unsent_.clear();
 }
 
-bool LocalQueue::complete(Response& response, std::uint64_t counted) {
-  for (Request& tensor : response.tensors) {
-    const auto it = pending_.find(tensor.name);
-    if (it == pending_.end()) return false;
-    Pending& pending = it->second;
-    // Each request answers once; what was given away has no name any more.
-    if (pending.message == 0 || pending.message > counted || pending.request.name.empty()) {
-      return false;
-    }
-    tensor = std::move(pending.request);
-    pending.request.name.clear();
+void LocalQueue::send_again(Entry& entry) {
+  entry.position = -1;
+  entry.next = nullptr;
+  unsent_.push_back(&entry);
+}
+
+LocalQueue::Entry* LocalQueue::find(std::string_view name) {
+  const auto it = pending_.find(name);
+  return it == pending_.end() ? nullptr : &it->second;
+}
+
+Request LocalQueue::finish(Entry& entry) {
+  Pending::node_type node = pending_.extract(std::string_view(entry.request.name));
+  Request request = std::move(node.mapped().request);
+  spare_.push_back(std::move(node));
+  if (request.kind == Collective::join) {
+    joining_ = false;
+    for (Entry* held : std::exchange(held_, {})) route(*held);
   }
-  return true;
-}
-
-void LocalQueue::answered(Response& response, std::uint64_t counted) {
-  const bool absent = std::find(response.absent.begin(), response.absent.end(), me_) !=
-                      response.absent.end();
-  if (absent) return;
-  bool join_done = false;
-  std::erase_if(response.tensors, [&](const Request& tensor) {
-    const auto it = pending_.find(tensor.name);
-    if (it == pending_.end()) return false;
-    const bool unseen = it->second.message == 0 || it->second.message > counted;
-    if (unseen) return !response.error.ok();
-    join_done |= it->second.kind == Collective::join;
-    pending_.erase(it);
-    return false;
-  });
-  if (join_done) release_held();
-}
-
-void LocalQueue::release_held() {
-  joining_ = false;
-  for (Request& request : std::exchange(held_, {})) route(std::move(request));
+  return request;
 }
 
 std::vector<Request> LocalQueue::release() {
-  std::map<std::uint64_t, Request> waiting;
-  for (auto& [name, pending] : pending_) {
-    // Answered already when its request was given away: a round not emitted yet.
-    if (!pending.request.name.empty()) waiting[pending.turn] = std::move(pending.request);
-  }
-  abandon();
+  std::vector<Entry*> entries;
+  for (auto& [name, entry] : pending_) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry* a, const Entry* b) { return a->turn < b->turn; });
   std::vector<Request> requests;
-  for (auto& [turn, request] : waiting) requests.push_back(std::move(request));
+  for (Entry* entry : entries) requests.push_back(entry->request);
+  clear();
   return requests;
 }
 
 std::vector<Request> LocalQueue::abandon() {
   std::vector<Request> requests;
-  for (auto& [name, pending] : pending_) {
+  for (auto& [name, entry] : pending_) {
     Request request;
     request.name = name;
-    request.kind = pending.kind;
+    request.kind = entry.request.kind;
     requests.push_back(std::move(request));
   }
   std::sort(requests.begin(), requests.end(),
             [](const Request& a, const Request& b) { return a.name < b.name; });
+  clear();
+  return requests;
+}
+
+void LocalQueue::clear() {
   pending_.clear();
-  groups_.clear();
+  partial_.clear();
   unsent_.clear();
   held_.clear();
   joining_ = false;
-  return requests;
 }
 
 }  // namespace unisono

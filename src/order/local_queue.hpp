@@ -4,38 +4,91 @@
 //
 // Groups leave whole. What is submitted after a join stays here until the join is answered, since
 // until then this rank counts as having submitted everything.
-// Thread: the owner's.
+// A request is stored once and moves into its answer; the storage of answered ones is used again,
+// so that a steady state allocates nothing here.
+// Thread: the owner's. Entries stay where they are until they are finished.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "model/response.hpp"
-#include "order/groups.hpp"
 
 namespace unisono {
 
 class LocalQueue {
  public:
+  struct Entry {
+    Request request;
+    Time since;                         // when it was submitted
+    std::uint64_t turn = 0;             // in order of submission
+    std::uint64_t message = 0;          // in which it was sent; 0 = not yet
+    Entry* next = nullptr;              // for the strategy: the next one of its group
+    std::int64_t position = -1;         // for the strategy: where the response cache has it
+  };
+
   explicit LocalQueue(int me) : me_(static_cast<std::uint32_t>(me)) {}
 
-  void submit(Request request);
+  void submit(Request request, Time now);
   bool has_unsent() const { return !unsent_.empty(); }
-  const std::vector<Request>& unsent() const { return unsent_; }
+  // Groups are whole and contiguous.
+  const std::vector<Entry*>& unsent() const { return unsent_; }
   // What was unsent went out as this rank's next message; messages count from 1.
   void mark_sent();
-  // The same, for the member that counts: gives the requests away.
-  std::vector<Request> take();
   std::uint64_t messages() const { return messages_; }
-  // Fills in tensors of which only the names came; false when one was not sent in one of the first
-  // `counted` messages.
-  bool complete(Response& response, std::uint64_t counted);
-  // A Response is about to be run here, made when `counted` of this rank's messages had been
-  // counted. A failure does not concern what was submitted since: those names are taken out of it,
-  // so that a request is never failed here and run elsewhere.
-  void answered(Response& response, std::uint64_t counted);
+  // An entry that has to go out once more.
+  void send_again(Entry& entry);
+  Entry* find(std::string_view name);
+  // The entry is answered: gives its request away.
+  Request finish(Entry& entry);
+
+  // Fills in tensors of which only the names came and finishes them; false when one is not here or
+  // counted(entry) is false.
+  template <typename Counted>
+  bool complete(Response& response, Counted counted) {
+    for (Request& tensor : response.tensors) {
+      Entry* entry = find(tensor.name);
+      if (entry == nullptr || !counted(*entry)) return false;
+      tensor = finish(*entry);
+    }
+    return true;
+  }
+  // Finishes what a Response with everything in it answers. A failure does not concern requests
+  // that were not counted(entry, index of the tensor): those names are taken out of it, so that a
+  // request is never failed here and run elsewhere. Gives this rank's own requests.
+  template <typename Counted>
+  std::vector<Request> answered(Response& response, Counted counted) {
+    std::vector<Request> own;
+    if (std::find(response.absent.begin(), response.absent.end(), me_) != response.absent.end()) {
+      return own;
+    }
+    std::vector<bool> unconcerned(response.tensors.size());
+    for (std::size_t i = 0; i < response.tensors.size(); ++i) {
+      Entry* entry = find(response.tensors[i].name);
+      if (entry == nullptr) continue;
+      if (counted(*entry, i)) {
+        own.push_back(finish(*entry));
+      } else {
+        unconcerned[i] = !response.error.ok();
+      }
+    }
+    std::size_t i = 0;
+    std::erase_if(response.tensors, [&](const Request&) { return unconcerned[i++]; });
+    return own;
+  }
+
+  // A failure is about to be given out: what has been submitted since it was decided is none of its
+  // business.
+  void spare_newer(Response& response) {
+    if (response.error.ok()) return;
+    std::erase_if(response.tensors, [&](const Request& tensor) { return find(tensor.name) != nullptr; });
+  }
+
   // Gives up everything: names and kinds of what waited, in order of name.
   std::vector<Request> abandon();
   // The same with everything the requests said, in order of submission.
@@ -43,22 +96,17 @@ class LocalQueue {
   std::size_t waiting() const { return pending_.size(); }
 
  private:
-  struct Pending {
-    Collective kind;
-    std::uint64_t message = 0;          // in which it was sent; 0 = not yet
-    std::uint64_t turn = 0;             // in order of submission
-    Request request{};                  // until it is answered
-  };
-  void route(Request request);
-  void release_held();
+  using Pending = std::unordered_map<std::string_view, Entry>;  // keys live in the entries
+  void route(Entry& entry);
+  void clear();
 
   std::uint32_t me_;
-  std::unordered_map<std::string, Pending> pending_;
-  GroupAssembler groups_;
-  std::vector<Request> unsent_;
-  std::vector<Request> held_;
-  std::uint64_t messages_ = 0, submitted_ = 0;
   bool joining_ = false;
+  Pending pending_;
+  std::vector<Pending::node_type> spare_;
+  std::unordered_map<std::string, std::vector<Entry*>> partial_;  // groups not whole yet
+  std::vector<Entry*> unsent_, held_;
+  std::uint64_t messages_ = 0, submitted_ = 0;
 };
 
 }  // namespace unisono

@@ -52,6 +52,8 @@ Answer decode_answer(ByteReader& in, SetId set, std::uint64_t sequence) {
   return answer;
 }
 
+}  // namespace
+
 bool sound(const Response& response, std::size_t members) {
   const bool absent_known =
       std::all_of(response.absent.begin(), response.absent.end(),
@@ -59,20 +61,18 @@ bool sound(const Response& response, std::size_t members) {
   return !response.tensors.empty() && absent_known && extents_fit(response, members);
 }
 
-}  // namespace
-
 Status malformed(Rank from, std::string_view what) {
   return {Code::corrupted, cat("malformed order message from rank ", from, ": ", what),
           {.rank = from, .host = {}, .pid = 0, .tensor = {}}};
 }
 
-std::vector<std::byte> encode_requests(const std::vector<Request>& requests) {
+std::vector<std::byte> encode_requests(const std::vector<LocalQueue::Entry*>& entries) {
   ByteWriter out;
   out.put(OrderMessageType::requests);
-  out.put(static_cast<std::uint32_t>(requests.size()));
-  for (const Request& request : requests) {
+  out.put(static_cast<std::uint32_t>(entries.size()));
+  for (const LocalQueue::Entry* entry : entries) {
     ByteWriter one;
-    encode(request, one);
+    encode(entry->request, one);
     out.put(static_cast<std::uint32_t>(one.size()));
     out.put_raw(one.bytes());
   }
@@ -110,9 +110,10 @@ Result<Request> decode_slice(Rank from, const RequestSlice& slice) {
 std::vector<std::byte> encode_answers(const std::vector<Answer>& answers) {
   ByteWriter out;
   out.put(static_cast<std::uint32_t>(answers.size()));
-  for (const auto& [response, alike] : answers) {
-    out.put(static_cast<std::uint8_t>(alike));
-    if (!alike) {
+  for (const Answer& answer : answers) {
+    const Response& response = answer.response;
+    out.put(static_cast<std::uint8_t>(answer.alike));
+    if (!answer.alike) {
       encode(response, out);
       continue;
     }

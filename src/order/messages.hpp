@@ -14,11 +14,17 @@
 #include "model/members.hpp"
 #include "model/response.hpp"
 #include "order/answer.hpp"
+#include "order/local_queue.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono {
 
-enum class OrderMessageType : std::uint8_t { requests = 1, responses = 2 };
+enum class OrderMessageType : std::uint8_t {
+  requests = 1,                         // coordinator: from a member
+  responses = 2,                        // coordinator: to a member
+  up = 3,                               // tree, cache: from a child to its parent
+  down = 4,                             // tree, cache: from a parent to its children
+};
 
 // One request inside a message, not decoded beyond its name. Points into the message.
 struct RequestSlice {
@@ -27,7 +33,7 @@ struct RequestSlice {
 };
 using RequestSlices = std::vector<RequestSlice>;
 
-std::vector<std::byte> encode_requests(const std::vector<Request>& requests);
+std::vector<std::byte> encode_requests(const std::vector<LocalQueue::Entry*>& entries);
 Result<RequestSlices> decode_requests(Rank from, std::span<const std::byte> message);
 Result<Request> decode_slice(Rank from, const RequestSlice& slice);
 
@@ -43,6 +49,9 @@ std::vector<std::byte> encode_round(std::uint64_t counted, std::span<const std::
 // `next_sequence`: what the first response must carry.
 Result<Round> decode_round(Rank from, std::span<const std::byte> message, const Members& members,
                            SetId set, std::uint64_t next_sequence);
+
+// Whether a response that came from elsewhere is one that an engine can run.
+bool sound(const Response& response, std::size_t members);
 
 Status malformed(Rank from, std::string_view what);
 

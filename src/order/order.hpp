@@ -42,6 +42,8 @@ struct OrderOutput {
   std::vector<Stall> stalls;            // newly due reports
 };
 
+class CachePool;
+
 struct OrderSettings {
   SetId set = 0;
   Nanos stall_warning{0};               // 0 = never; doubles after each report
@@ -49,6 +51,7 @@ struct OrderSettings {
   std::uint64_t first_sequence = 0;     // of the first response: not 0 after a switch of strategy
   int tree_radix = 16;                  // tree, cache: children of an inner node
   std::size_t cache_capacity = 1024;    // cache: responses remembered
+  CachePool* cache_pool = nullptr;      // cache: shared by members of one process; outlives them
   std::string pacing = "event";         // event, cycle, gs, nbcs
   Nanos cycle{1'000'000};               // cycle, gs, nbcs: from one round's begin to the next
   int gs_cycles = 1;                    // gs: rounds between two agreements on the sleep
@@ -69,8 +72,8 @@ class Order {
   // A member left in good order: names that need it fail with peer_left, now and later.
   virtual void member_left(Rank rank, Time now) = 0;
   // A response this object gave out has ended here; stance is the strongest that any member took
-  // (willing when it was not planned). Responses end in their order. After an unwilling one every
-  // planned response from that sequence on counts as never given out, on every member.
+  // (willing when it was not planned). Responses end in their order. From an unwilling one on, and
+  // after a last one, planned responses count as never given out, on every member.
   virtual void ended(std::uint64_t sequence, Stance stance, Time now) {
     static_cast<void>(sequence), static_cast<void>(stance), static_cast<void>(now);
   }
@@ -84,6 +87,8 @@ class Order {
 };
 
 std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings);
+std::unique_ptr<Order> make_tree(Members members, OrderSettings settings);
+std::unique_ptr<Order> make_cache(Members members, OrderSettings settings);
 // By option name; null when unknown. engine/ calls nothing else.
 std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderSettings settings);
 

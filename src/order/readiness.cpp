@@ -9,12 +9,9 @@
 
 namespace unisono {
 
-// Room for the arrivals of a small set at once; larger sets grow it as members arrive.
-constexpr int kArrivalsExpected = 16;
-
 const Request& Tensor::of(int member) const {
   for (const auto& [index, request] : variants) {
-    if (index == member) return request;
+    if (index == member) return *request;
   }
   return canonical;
 }
@@ -30,58 +27,61 @@ Tensor* Readiness::find(std::string_view name) const {
   return it == tensors_.end() ? nullptr : it->second;
 }
 
-bool Readiness::has_submitted(int member, std::string_view name) const {
+bool Readiness::has_submitted(Senders who, std::string_view name) const {
   const Tensor* tensor = find(name);
-  return tensor != nullptr && tensor->submitted.test(member);
+  return tensor != nullptr && who.meet(tensor->submitted);
 }
 
-Unit& Readiness::add(int member, std::span<Request> parcel, Time now) {
+Unit& Readiness::add(Senders who, std::span<Request> parcel, Time at) {
   UNISONO_CHECK(!parcel.empty());
-  Unit& unit = home_of(member, parcel);
+  Unit& unit = home_of(who, parcel);
   const bool fresh = unit.tensors.empty();
   if (!fresh) {
     const std::string& group = parcel.front().group;
     const bool same_group = unit.is_group() ? unit.groups.front() == group : group.empty();
-    if (!same_group || unit.arrived.test(member)) unit.same_contents = false;
+    if (!same_group || who.meet(unit.arrived)) unit.same_contents = false;
     if (parcel.size() != unit.tensors.size()) unit.same_contents = false;
   }
   const std::size_t known = unit.tensors.size();
-  for (Request& request : parcel) record(member, request, unit);
+  for (Request& request : parcel) record(who, request, unit);
   if (!fresh && unit.tensors.size() != known) unit.same_contents = false;
-  arrive(member, unit, now);
+  arrive(who, unit, at);
   return unit;
 }
 
-bool Readiness::add_repeated(int member, std::string_view name,
-                             std::span<const std::byte> encoded, Time now) {
+Unit* Readiness::add_repeated(Senders who, std::string_view name,
+                              std::span<const std::byte> encoded, Time at) {
   Tensor* tensor = find(name);
-  if (tensor == nullptr || tensor->submitted.test(member)) return false;
+  if (tensor == nullptr || who.meet(tensor->submitted)) return nullptr;
   Unit& unit = *tensor->unit;
-  if (unit.is_group() || unit.tensors.size() != 1) return false;
+  if (unit.is_group() || unit.tensors.size() != 1) return nullptr;
   if (!std::equal(encoded.begin(), encoded.end(), tensor->encoded.begin(),
                   tensor->encoded.end())) {
-    return false;
+    return nullptr;
   }
-  tensor->submitted.set(member);
-  arrive(member, unit, now);
-  return true;
+  who.add_to(tensor->submitted);
+  arrive(who, unit, at);
+  return &unit;
 }
 
-void Readiness::remember(int member, std::string_view name, std::span<const std::byte> encoded) {
+void Readiness::remember(Senders who, std::string_view name, std::span<const std::byte> encoded) {
   Tensor* tensor = find(name);
   if (tensor == nullptr || !tensor->encoded.empty() || tensor->unit->is_group()) return;
-  if (&tensor->of(member) == &tensor->canonical) {
+  if (&tensor->of(who.first()) == &tensor->canonical) {
     tensor->encoded.assign(encoded.begin(), encoded.end());
   }
 }
 
-void Readiness::arrive(int member, Unit& unit, Time now) {
-  unit.arrived.set(member);
-  unit.arrivals.push_back({member, now});
+void Readiness::arrive(Senders who, Unit& unit, Time at) {
+  who.add_to(unit.arrived);
+  if (at < unit.first) {
+    unit.first = at;
+    unit.earlier = true;
+  }
   if (complete(unit)) force_ready(unit);
 }
 
-Unit& Readiness::home_of(int member, std::span<const Request> parcel) {
+Unit& Readiness::home_of(Senders who, std::span<const Request> parcel) {
   Unit* home = nullptr;
   const auto belongs_to = [&](Unit& unit) {
     if (home != &unit) home = home == nullptr ? &unit : &merge(*home, unit);
@@ -93,7 +93,7 @@ Unit& Readiness::home_of(int member, std::span<const Request> parcel) {
   if (!group.empty()) {
     // A member that is in the group's unit already uses the name a second time, for other tensors.
     const auto it = groups_.find(group);
-    if (it != groups_.end() && !it->second->arrived.test(member)) belongs_to(*it->second);
+    if (it != groups_.end() && !who.meet(it->second->arrived)) belongs_to(*it->second);
   }
   if (home == nullptr) return create(parcel.front());
   if (!group.empty() && groups_.emplace(group, home).second) home->groups.push_back(group);
@@ -102,10 +102,9 @@ Unit& Readiness::home_of(int member, std::span<const Request> parcel) {
 
 Unit& Readiness::create(const Request& request) {
   units_.push_back(Unit{.groups = {}, .tensors = {}, .arrived = MemberBits(members_),
-                        .arrivals = {}, .self = {}});
+                        .self = {}});
   Unit& unit = units_.back();
   unit.self = std::prev(units_.end());
-  unit.arrivals.reserve(static_cast<std::size_t>(std::min(members_, kArrivalsExpected)));
   if (!request.group.empty()) {
     unit.groups.push_back(request.group);
     groups_.emplace(request.group, &unit);
@@ -116,9 +115,7 @@ Unit& Readiness::create(const Request& request) {
 Unit& Readiness::merge(Unit& into, Unit& from) {
   into.same_contents = false;
   into.arrived.add(from.arrived);
-  into.arrivals.insert(into.arrivals.end(), from.arrivals.begin(), from.arrivals.end());
-  std::stable_sort(into.arrivals.begin(), into.arrivals.end(),
-                   [](const MemberArrival& a, const MemberArrival& b) { return a.at < b.at; });
+  into.first = std::min(into.first, from.first);
   for (auto& tensor : from.tensors) {
     tensor->unit = &into;
     into.tensors.push_back(std::move(tensor));
@@ -130,6 +127,7 @@ Unit& Readiness::merge(Unit& into, Unit& from) {
     into.groups.push_back(std::move(group));
   }
   into.next_report = std::min(into.next_report, from.next_report);
+  into.next_inquiry = std::min(into.next_inquiry, from.next_inquiry);
   into.report_gap = std::max(into.report_gap, from.report_gap);
   std::erase(ready_, &from);
   units_.erase(from.self);
@@ -137,17 +135,18 @@ Unit& Readiness::merge(Unit& into, Unit& from) {
   return into;
 }
 
-void Readiness::record(int member, Request& request, Unit& unit) {
+void Readiness::record(Senders who, Request& request, Unit& unit) {
   Tensor* tensor = find(request.name);
   if (tensor == nullptr) {
     unit.tensors.push_back(std::make_unique<Tensor>(
         Tensor{std::move(request), MemberBits(members_), {}, {}, &unit}));
     tensor = unit.tensors.back().get();
     tensors_.emplace(tensor->canonical.name, tensor);
-  } else if (!tensor->submitted.test(member) && request != tensor->canonical) {
-    tensor->variants.emplace_back(member, std::move(request));
+  } else if (!who.meet(tensor->submitted) && request != tensor->canonical) {
+    const auto variant = std::make_shared<const Request>(std::move(request));
+    who.each([&](int member) { tensor->variants.emplace_back(member, variant); });
   }
-  tensor->submitted.set(member);
+  who.add_to(tensor->submitted);
 }
 
 bool Readiness::complete(const Unit& unit) const {

@@ -6,7 +6,8 @@
 // Groups arrive whole (LocalQueue sees to it). Units are found by the names of their tensors and
 // by the name of their group; a submission that connects two units makes them one, which can only
 // fail, so members whose groups cannot match meet in one unit instead of waiting for ever.
-// Cost of a submission: one hash lookup and one bit; no work per member.
+// Cost of a submission, by one member or by a whole subtree: one hash lookup and a few words of
+// bits; no work per member unless members differ.
 // Thread: the owner's. References stay valid until take().
 #pragma once
 
@@ -31,7 +32,8 @@ struct Unit;
 struct Tensor {
   Request canonical;                    // of the first member that submitted
   MemberBits submitted;
-  std::vector<std::pair<int, Request>> variants;  // of members that sent something else
+  // Of members that sent something else; those that sent it together share it.
+  std::vector<std::pair<int, std::shared_ptr<const Request>>> variants;
   std::vector<std::byte> encoded;       // the canonical request as a member sent it; may be empty
   Unit* unit = nullptr;
 
@@ -39,19 +41,16 @@ struct Tensor {
   const Request& of(int member) const;
 };
 
-struct MemberArrival {
-  int member;
-  Time at;
-};
-
 struct Unit {
   std::vector<std::string> groups;      // more than one only when members disagree
   std::vector<std::unique_ptr<Tensor>> tensors;
   MemberBits arrived;
-  std::vector<MemberArrival> arrivals;        // in order of time
+  Time first = kNever;                  // when the first of them submitted
+  bool earlier = true;                  // `first` moved since StallWatch looked
   bool same_contents = true;            // false: members put different tensors into it
   bool ready = false;
-  Time next_report = kNever;            // used by StallWatch
+  Time next_report = kNever;            // these three are used by StallWatch
+  Time next_inquiry = kNever;
   Nanos report_gap{0};
   std::list<Unit>::iterator self;
 
@@ -67,15 +66,16 @@ class Readiness {
   // `joins` outlives this.
   Readiness(int members, const JoinState& joins) : members_(members), joins_(joins) {}
 
-  bool has_submitted(int member, std::string_view name) const;
+  // Whether one of them has.
+  bool has_submitted(Senders who, std::string_view name) const;
   // One ungrouped request or all requests of one group; none has_submitted(). Moves from them.
-  Unit& add(int member, std::span<Request> parcel, Time now);
+  Unit& add(Senders who, std::span<Request> parcel, Time at);
   // The same for an ungrouped request still in its encoded form, without decoding it, when it
-  // repeats what another member sent; false otherwise.
-  bool add_repeated(int member, std::string_view name, std::span<const std::byte> encoded,
-                    Time now);
+  // repeats what another member sent; null otherwise.
+  Unit* add_repeated(Senders who, std::string_view name, std::span<const std::byte> encoded,
+                     Time at);
   // Keeps the encoded form of what was just added, if it is the canonical request.
-  void remember(int member, std::string_view name, std::span<const std::byte> encoded);
+  void remember(Senders who, std::string_view name, std::span<const std::byte> encoded);
   // A member joined: what waited only for it becomes ready.
   void recheck();
   // Marks for the next take_ready(), whoever is missing.
@@ -89,11 +89,11 @@ class Readiness {
   bool empty() const { return units_.empty(); }
 
  private:
-  Unit& home_of(int member, std::span<const Request> parcel);
+  Unit& home_of(Senders who, std::span<const Request> parcel);
   Unit& create(const Request& request);
   Unit& merge(Unit& into, Unit& from);
-  void arrive(int member, Unit& unit, Time now);
-  void record(int member, Request& request, Unit& unit);
+  void arrive(Senders who, Unit& unit, Time at);
+  void record(Senders who, Request& request, Unit& unit);
   bool complete(const Unit& unit) const;
   Tensor* find(std::string_view name) const;
 

@@ -27,32 +27,44 @@ bool has_unnamed(const Unit& unit) {
 StallWatch::StallWatch(const OrderSettings& settings, const Members& members)
     : settings_(settings), members_(members), last_heard_(members.ranks.size()) {}
 
-void StallWatch::heard_from(int member, std::string_view name, Time now) {
+void StallWatch::heard_from(int member, std::string_view name, Time at) {
   LastHeard& last = last_heard_[static_cast<std::size_t>(member)];
+  if (name.empty() || (!last.name.empty() && at < last.at)) return;
   last.name = name;
-  last.at = now;
+  last.at = at;
 }
 
-void StallWatch::started(Unit& unit, Time now) {
-  unit.report_gap = settings_.stall_warning;
-  unit.next_report = unit.report_gap > Nanos(0) ? now + unit.report_gap : kNever;
+void StallWatch::started(Unit& unit) {
+  unit.earlier = false;
+  const bool reported = unit.report_gap > settings_.stall_warning;
+  if (!reported && settings_.stall_warning > Nanos(0)) {
+    unit.report_gap = settings_.stall_warning;
+    unit.next_report = unit.first + unit.report_gap;
+  }
+  if (inquires_ && !reported) {
+    const Nanos patience =
+        settings_.stall_warning > Nanos(0) ? settings_.stall_warning : settings_.stall_limit;
+    if (patience > Nanos(0)) unit.next_inquiry = unit.first + patience / 2;
+  }
   next_check_ = std::min(next_check_, due(unit));
 }
 
 Time StallWatch::due(const Unit& unit) const {
-  if (settings_.stall_limit <= Nanos(0)) return unit.next_report;
-  return std::min(unit.next_report, unit.arrivals.front().at + settings_.stall_limit);
+  const Time next = std::min(unit.next_report, unit.next_inquiry);
+  if (settings_.stall_limit <= Nanos(0)) return next;
+  return std::min(next, unit.first + settings_.stall_limit);
 }
 
 std::vector<std::pair<Unit*, Status>> StallWatch::check(Readiness& readiness,
                                                         const JoinState& joins, Time now,
-                                                        std::vector<Stall>& reports) {
+                                                        std::vector<Stall>& reports,
+                                                        std::vector<std::string>& inquiries) {
   std::vector<std::pair<Unit*, Status>> expired;
   if (now < next_check_) return expired;
   next_check_ = kNever;
   for (Unit& unit : readiness.units()) {
     if (unit.ready) continue;
-    const Nanos waited = now - unit.arrivals.front().at;
+    const Nanos waited = now - unit.first;
     if (settings_.stall_limit > Nanos(0) && waited >= settings_.stall_limit) {
       Stall stall = describe(unit, joins, now);
       const Rank culprit = stall.missing.empty() ? -1 : stall.missing.front();
@@ -66,6 +78,10 @@ std::vector<std::pair<Unit*, Status>> StallWatch::check(Readiness& readiness,
       reports.push_back(describe(unit, joins, now));
       unit.report_gap *= 2;
       unit.next_report = now + unit.report_gap;
+      if (inquires_) unit.next_inquiry = now + unit.report_gap / 2;
+    } else if (now >= unit.next_inquiry) {
+      unit.next_inquiry = kNever;
+      for (const auto& tensor : unit.tensors) inquiries.push_back(tensor->canonical.name);
     }
     next_check_ = std::min(next_check_, due(unit));
   }
@@ -79,7 +95,7 @@ std::string StallWatch::excuse(int member, Time now) const {
 }
 
 Stall StallWatch::describe(const Unit& unit, const JoinState& joins, Time now) const {
-  Stall stall{.name = std::string(unit.name()), .waited = now - unit.arrivals.front().at,
+  Stall stall{.name = std::string(unit.name()), .waited = now - unit.first,
               .submitted = {}, .missing = {}, .sentence = {}};
   std::vector<Rank> joined, others;
   std::vector<std::string> excuses;

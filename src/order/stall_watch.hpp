@@ -23,11 +23,16 @@ class StallWatch {
   StallWatch(const OrderSettings& settings, const Members& members);
 
   // The member submitted something; `name` is the last thing in its message.
-  void heard_from(int member, std::string_view name, Time now);
-  void started(Unit& unit, Time now);
-  // Appends due reports; gives the units past the limit with what they fail with.
+  void heard_from(int member, std::string_view name, Time at);
+  // Asks for an inquiry halfway to each report: what is late is not all seen here.
+  void inquire_first() { inquires_ = true; }
+  // Its first request came, or one that is older.
+  void started(Unit& unit);
+  // Appends due reports and the names of tensors due for an inquiry; gives the units past the
+  // limit with what they fail with.
   std::vector<std::pair<Unit*, Status>> check(Readiness& readiness, const JoinState& joins,
-                                              Time now, std::vector<Stall>& reports);
+                                              Time now, std::vector<Stall>& reports,
+                                              std::vector<std::string>& inquiries);
   Time deadline() const { return next_check_; }
   void nothing_waits() { next_check_ = kNever; }
 
@@ -43,6 +48,7 @@ class StallWatch {
   OrderSettings settings_;
   const Members& members_;
   std::vector<LastHeard> last_heard_;
+  bool inquires_ = false;
   Time next_check_ = kNever;
 };
 

@@ -30,6 +30,16 @@ Status peer_left_error(Rank rank, std::string_view tensor) {
           {.rank = rank, .host = {}, .pid = 0, .tensor = std::string(tensor)}};
 }
 
+Response peer_left_response(Rank rank, Request request, SetId set, std::uint64_t sequence) {
+  Response response;
+  response.sequence = sequence;
+  response.set = set;
+  response.error = peer_left_error(rank, request.name);
+  request.set = set;
+  response.tensors.push_back(std::move(request));
+  return response;
+}
+
 Tally::Tally(const Members& members, const OrderSettings& settings)
     : members_(members), settings_(settings), joins_(members.count()),
       readiness_(members.count(), joins_), stalls_(settings, members),
@@ -49,32 +59,37 @@ Status Tally::add(int member, std::vector<Request> requests, Time now) {
   return {};
 }
 
-Status Tally::add(int member, const RequestSlices& requests, Time now) {
-  const Rank rank = members_.rank_of(member);
+Status Tally::add(Senders who, const RequestSlices& requests, Time at) {
+  const Rank rank = members_.rank_of(who.first());
   std::vector<Request> group;
   for (const RequestSlice& slice : requests) {
-    if (group.empty() && readiness_.add_repeated(member, slice.name, slice.encoded, now)) continue;
+    if (group.empty()) {
+      if (Unit* unit = readiness_.add_repeated(who, slice.name, slice.encoded, at)) {
+        watch(*unit);
+        continue;
+      }
+    }
     auto request = decode_slice(rank, slice);
     if (!request.ok()) return request.status();
     group.push_back(std::move(request.value()));
     if (!group.front().group.empty() && group.size() < group.front().group_size) continue;
     if (parcel_length(group, 0) != group.size()) break;
-    if (Status status = add_parcel(member, group, now); !status) return status;
-    if (group.size() == 1) readiness_.remember(member, slice.name, slice.encoded);
+    if (Status status = add_parcel(who, group, at); !status) return status;
+    if (group.size() == 1) readiness_.remember(who, slice.name, slice.encoded);
     group.clear();
   }
   if (!group.empty()) return protocol_error(rank, group.front().name, "its group is not whole");
-  stalls_.heard_from(member, requests.back().name, now);
+  if (who.single()) stalls_.heard_from(who.first(), requests.back().name, at);
   return {};
 }
 
-Status Tally::add_parcel(int member, std::span<Request> parcel, Time now) {
-  const Rank rank = members_.rank_of(member);
+Status Tally::add_parcel(Senders who, std::span<Request> parcel, Time at) {
+  const Rank rank = members_.rank_of(who.first());
   for (const Request& request : parcel) {
     if (request.set != settings_.set) {
       return protocol_error(rank, request.name, "it belongs to another process set");
     }
-    if (readiness_.has_submitted(member, request.name)) {
+    if (readiness_.has_submitted(who, request.name)) {
       return protocol_error(rank, request.name, "the name is in flight already");
     }
     if (request.kind == Collective::join && !request.group.empty()) {
@@ -82,16 +97,19 @@ Status Tally::add_parcel(int member, std::span<Request> parcel, Time now) {
     }
   }
   if (parcel.front().kind == Collective::join) {
-    if (joins_.joined().test(member)) {
+    if (who.meet(joins_.joined())) {
       return protocol_error(rank, parcel.front().name, "the rank has joined already");
     }
-    joins_.add(member, std::move(parcel.front()));
+    who.each([&](int member) { joins_.add(member, parcel.front()); });
     readiness_.recheck();
     return {};
   }
-  Unit& unit = readiness_.add(member, parcel, now);
-  if (unit.arrivals.size() == 1) stalls_.started(unit, now);
+  watch(readiness_.add(who, parcel, at));
   return {};
+}
+
+void Tally::watch(Unit& unit) {
+  if (unit.earlier) stalls_.started(unit);
 }
 
 void Tally::leave(Rank rank) {
@@ -109,14 +127,21 @@ void Tally::fail_all(std::vector<Decision>& round) {
   Answer join;
   join.response.tensors = joins_.requests();
   join.response.error = peer_left_error(*left_, join.response.tensors.front().name);
+  join.counted.assign(join.response.tensors.size(), joins_.joined());
   round.push_back({kLast, std::move(join)});
   joins_.reset();
 }
 
-std::vector<Answer> Tally::next_round(Time now, std::vector<Stall>& stalls) {
+std::vector<Answer> Tally::next_round(Time now, std::vector<Stall>& stalls,
+                                      const std::vector<Cached>& cached,
+                                      std::vector<std::string>& inquiries) {
   std::vector<Decision> decisions;
+  for (const Cached& hit : cached) {
+    decisions.push_back({hit.priority, {}});
+    decisions.back().answer.position = hit.position;
+  }
   if (left_) fail_all(decisions);
-  for (auto& [unit, error] : stalls_.check(readiness_, joins_, now, stalls)) {
+  for (auto& [unit, error] : stalls_.check(readiness_, joins_, now, stalls, inquiries)) {
     const std::int32_t priority = unit->priority();
     decisions.push_back({priority, refuse(readiness_.take(*unit), std::move(error))});
   }

@@ -28,12 +28,28 @@ class Tally {
   // Groups in `requests` are whole and contiguous. An error blames the member; what came before
   // the offending request has been counted.
   Status add(int member, std::vector<Request> requests, Time now);
-  // The same from a message.
-  Status add(int member, const RequestSlices& requests, Time now);
+  // The same from a message, by one member or, at a cost that does not grow with them, by many.
+  Status add(Senders who, const RequestSlices& requests, Time at);
+  // The last thing the member submitted, where it is not seen by add().
+  void heard_from(int member, std::string_view name, Time at) {
+    stalls_.heard_from(member, name, at);
+  }
+  // Members are not all seen directly: next_round() names what to ask after.
+  void inquire_first() { stalls_.inquire_first(); }
   // From now on everything fails: no operation of the set can do without the member.
   void leave(Rank rank);
-  // What is ready now, higher priority first, then in the order in which it became ready.
-  std::vector<Answer> next_round(Time now, std::vector<Stall>& stalls);
+  // What the response cache answers, with its priority.
+  struct Cached {
+    std::int32_t priority;
+    std::uint32_t position;
+  };
+  // What is ready now, higher priority first, then `cached` before the rest, which comes in the
+  // order in which it became ready. `inquiries`: tensors whose stall report is halfway due.
+  std::vector<Answer> next_round(Time now, std::vector<Stall>& stalls,
+                                 const std::vector<Cached>& cached,
+                                 std::vector<std::string>& inquiries);
+  bool anyone_joined() const { return joins_.any(); }
+  bool anyone_left() const { return left_.has_value(); }
   Time deadline() const;
 
  private:
@@ -41,7 +57,8 @@ class Tally {
     std::int32_t priority;
     Answer answer;
   };
-  Status add_parcel(int member, std::span<Request> parcel, Time now);
+  Status add_parcel(Senders who, std::span<Request> parcel, Time at);
+  void watch(Unit& unit);
   void fail_all(std::vector<Decision>& round);
 
   const Members& members_;
@@ -55,5 +72,7 @@ class Tally {
 
 // What an operation fails with after `rank` left in good order.
 Status peer_left_error(Rank rank, std::string_view tensor);
+// When nobody is left to decide for all, each member ends what it has.
+Response peer_left_response(Rank rank, Request request, SetId set, std::uint64_t sequence);
 
 }  // namespace unisono

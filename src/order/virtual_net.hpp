@@ -20,6 +20,8 @@ namespace unisono {
 // Every strategy runs the whole contract: one line adds one.
 inline constexpr std::array kOrderStrategies = {
     "coordinator",
+    "tree",
+    "cache",
 };
 
 inline Request tensor_request(std::string name, Shape shape = {4}) {
@@ -80,6 +82,7 @@ class VirtualNet {
     for (Stall& stall : out.stalls) stalls.push_back(std::move(stall));
     for (OrderMessage& message : out.messages) {
       ++messages_sent;
+      bytes_sent += message.bytes.size();
       if (keep_messages) kept.push_back({rank(index), message.to, message.bytes});
       links_[{rank(index), message.to}].push_back(std::move(message.bytes));
     }
@@ -162,7 +165,7 @@ class VirtualNet {
   std::vector<Status> faults;
   std::vector<Kept> kept;
   bool keep_messages = false;
-  std::size_t messages_sent = 0;
+  std::size_t messages_sent = 0, bytes_sent = 0;
 
  private:
   void negotiate_present(int index) {

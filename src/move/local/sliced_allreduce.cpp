@@ -60,6 +60,7 @@ class SlicedAllreduce final : public LocalMachine {
   bool committed() const override {
     return started_ && reduced_ == chunks_ && team_.all_out(at(chunks_));
   }
+  bool joined() const override { return started_ && team_.all_in(at(1)); }
   Stance stance() const override { return stance_; }
   const Status& trouble() const override { return trouble_; }
 

@@ -41,7 +41,7 @@ void LocalTeam::publish(std::atomic<Mark>& counter, Mark value) const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int member = 0; member < n(); ++member) {
     const Ringer& bell = neighbours_[static_cast<std::size_t>(member)].bell;
-    if (member != me_ && bell.armed->load(std::memory_order_relaxed) != 0) bell.ring_always();
+    if (member != me_ && bell.wants(kRingForProgress)) bell.ring_always();
   }
 }
 

@@ -29,6 +29,7 @@ class TinyAllreduce final : public LocalMachine {
   }
   bool ready() const override { return shown_ ? team_.all_in(at(1)) : may_start(); }
   bool committed() const override { return shown_ && team_.all_in(at(1)); }
+  bool joined() const override { return shown_ && team_.all_in(at(1)); }
   Stance stance() const override { return stance_; }
 
  private:

@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// For tests: members of one set with programs to run and a data plane, in one thread under virtual
+// time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
+//
+// The data plane runs the responses of a member one after the other. An operation ends on a member
+// when every member has come to it; with a planned one all get the strongest stance. What is
+// planned behind a bucket that was not willing is thrown away, as an engine does. trouble() names
+// the first promise that was broken.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "base/text.hpp"
+#include "order/order.hpp"
+
+namespace unisono {
+
+struct TopoOp {
+  Request request;
+  std::vector<std::string> after;       // must have completed in this step before it is submitted
+};
+using TopoStep = std::vector<TopoOp>;
+
+class TopoNet {
+ public:
+  using Make = std::function<std::unique_ptr<Order>(Members)>;
+
+  TopoNet(int members, std::uint64_t seed, const Make& make) : rng_(seed) {
+    std::vector<Rank> ranks;
+    for (int i = 0; i < members; ++i) ranks.push_back(rank(i));
+    all_.resize(static_cast<std::size_t>(members));
+    for (int i = 0; i < members; ++i) at(i).order = make(Members::of(ranks, rank(i)));
+  }
+
+  static Rank rank(int index) { return 10 + 2 * index; }
+  int size() const { return static_cast<int>(all_.size()); }
+  Order& order(int index) { return *at(index).order; }
+  Time now() const { return now_; }
+  std::size_t messages() const { return messages_; }
+  const std::string& trouble() const { return trouble_; }
+  // "sequence names" of what ran, with p when planned; "sequence !code" of what failed.
+  const std::vector<std::string>& log(int index) const { return get(index).log; }
+  std::size_t planned(int index) const { return get(index).planned; }
+  const std::map<std::string, std::vector<Status>>& results(int index) const {
+    return get(index).results;
+  }
+
+  void add_step(int index, TopoStep step) { at(index).steps.push_back(std::move(step)); }
+  void add_step_all(const TopoStep& step) {
+    for (int i = 0; i < size(); ++i) add_step(i, step);
+  }
+  // Does not wait for a step to end before it begins the next.
+  void pipeline() { pipelined_ = true; }
+  // Messages on this link arrive only when nothing else can happen.
+  void slow_link(int from, int to) { slow_ = {from, to}; }
+  // The member leaves once its program is done.
+  void leave_at_end(int index) { at(index).leaves = true; }
+
+  // Until all programs are done and everything is answered; false when something broke.
+  bool run(std::size_t actions_max = 200'000) {
+    for (std::size_t i = 0; i < actions_max && trouble_.empty(); ++i) {
+      now_ = now_ + Nanos(1'000);
+      if (act()) continue;
+      if (done()) break;
+      if (!pass_time()) fail("nothing can happen any more");
+    }
+    if (trouble_.empty() && !done()) fail("it takes too many actions");
+    if (trouble_.empty()) compare_logs();
+    return trouble_.empty();
+  }
+
+ private:
+  struct Member {
+    std::unique_ptr<Order> order;
+    std::deque<Response> queue;
+    std::size_t operation = 0;          // data operations ended or entered
+    bool entered = false;
+    bool dirty = false;                 // something new for negotiate()
+    bool heard = false;                 // messages negotiate() has not looked at
+    std::set<std::string> outstanding;
+    std::deque<TopoStep> steps;
+    std::set<std::string> submitted;    // in this step
+    std::vector<std::string> log;
+    std::map<std::string, std::vector<Status>> results;
+    std::size_t planned = 0;            // planned responses that ran
+    bool leaves = false, gone = false;
+  };
+  struct Operation {
+    std::string what;
+    std::map<int, Stance> entered;
+  };
+
+  Member& at(int index) { return all_[static_cast<std::size_t>(index)]; }
+  const Member& get(int index) const { return all_[static_cast<std::size_t>(index)]; }
+  void fail(const std::string& what) {
+    if (trouble_.empty()) trouble_ = what;
+  }
+
+  bool act() {
+    const auto count = all_.size();
+    const std::size_t start = rng_.below(4 * count);
+    for (std::size_t k = 0; k < 4 * count; ++k) {
+      const std::size_t choice = (start + k) % (4 * count);
+      const int index = static_cast<int>(choice / 4);
+      if (at(index).gone) continue;
+      const bool acted = choice % 4 == 0   ? submit(index)
+                         : choice % 4 == 1 ? negotiate(index)
+                         : choice % 4 == 2 ? move(index)
+                                           : deliver(index, false);
+      if (acted) return true;
+    }
+    for (int i = 0; i < size(); ++i) {
+      if (!at(i).gone && deliver(i, true)) return true;
+      if (!at(i).gone && leave(i)) return true;
+    }
+    return false;
+  }
+
+  bool submit(int index) {
+    Member& member = at(index);
+    // As in an engine, a message is looked at before anything else is submitted.
+    if (member.steps.empty() || member.heard) return false;
+    TopoStep& step = member.steps.front();
+    if (member.submitted.size() == step.size()) {
+      if (!pipelined_ && !member.outstanding.empty()) return false;
+      member.steps.pop_front();
+      member.submitted.clear();
+      return true;
+    }
+    const std::size_t start = rng_.below(step.size());
+    for (std::size_t k = 0; k < step.size(); ++k) {
+      const TopoOp& op = step[(start + k) % step.size()];
+      const std::string& name = op.request.name;
+      const bool ready = std::all_of(op.after.begin(), op.after.end(), [&](const auto& needed) {
+        return member.submitted.contains(needed) && !member.outstanding.contains(needed);
+      });
+      if (!ready || member.submitted.contains(name) || member.outstanding.contains(name)) continue;
+      member.submitted.insert(name);
+      member.outstanding.insert(name);
+      member.dirty = true;
+      member.order->submit(op.request, now_);
+      return true;
+    }
+    return false;
+  }
+
+  bool negotiate(int index) {
+    Member& member = at(index);
+    if (!member.dirty && member.order->deadline() > now_) return false;
+    member.dirty = false;
+    OrderOutput out;
+    member.order->negotiate(now_, out);
+    member.heard = member.order->deadline() <= now_;
+    for (Response& response : out.responses) {
+      // A failure concerns what is in flight when it is given out, not what is submitted since.
+      if (!response.error.ok()) {
+        std::erase_if(response.tensors, [&](const Request& tensor) {
+          return !member.outstanding.contains(tensor.name);
+        });
+      }
+      member.queue.push_back(std::move(response));
+    }
+    for (OrderMessage& message : out.messages) {
+      ++messages_;
+      links_[{index, (message.to - 10) / 2}].push_back(std::move(message.bytes));
+    }
+    return true;
+  }
+
+  bool deliver(int index, bool slow_too) {
+    const std::size_t start = rng_.below(all_.size());
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      const int from = static_cast<int>((start + k) % all_.size());
+      if (!slow_too && slow_ == std::pair(from, index)) continue;
+      const auto it = links_.find({from, index});
+      if (it == links_.end() || it->second.empty()) continue;
+      const std::vector<std::byte> bytes = std::move(it->second.front());
+      it->second.pop_front();
+      receive(from, index, bytes);
+      return true;
+    }
+    return false;
+  }
+
+  void receive(int from, int to, const std::vector<std::byte>& bytes) {
+    at(to).dirty = at(to).heard = true;
+    const Status status = at(to).order->receive(rank(from), bytes, now_);
+    if (!status.ok()) fail(status.to_string());
+  }
+
+  static std::string names_of(const Response& response) {
+    std::vector<std::string> names;
+    for (const Request& tensor : response.tensors) names.push_back(tensor.name);
+    return cat(response.sequence, response.planned ? "p " : " ", join_text(names, " "));
+  }
+
+  // Enters or ends the response in front.
+  bool move(int index) {
+    Member& member = at(index);
+    if (member.queue.empty()) return false;
+    const Response& front = member.queue.front();
+    if (!front.error.ok()) {
+      member.log.push_back(cat(front.sequence, " !", code_name(front.error.code())));
+      end(index, Stance::willing);
+      return true;
+    }
+    Operation& operation = operations_[member.operation];
+    if (!member.entered) {
+      member.entered = true;
+      if (operation.what.empty()) operation.what = names_of(front);
+      if (operation.what != names_of(front)) {
+        fail(cat("member ", index, " runs [", names_of(front), "], others [", operation.what, "]"));
+      }
+      if (front.planned && front.stance != Stance::unwilling) check_submitted(index, front);
+      operation.entered[index] = front.stance;
+      return true;
+    }
+    Stance strongest = Stance::willing;
+    bool missing = false, impossible = false;
+    for (int i = 0; i < size(); ++i) {
+      const auto it = operation.entered.find(i);
+      if (it != operation.entered.end()) {
+        strongest = std::max(strongest, it->second);
+      } else {
+        missing = true;
+        impossible |= at(i).gone;
+      }
+    }
+    // Nobody can run what a member that left did not enter, so there is nothing to wait for.
+    if (missing && !(front.planned && impossible)) return false;
+    if (missing) strongest = Stance::unwilling;
+    ++member.operation;
+    member.entered = false;
+    if (strongest != Stance::unwilling) member.log.push_back(names_of(front));
+    end(index, strongest);
+    return true;
+  }
+
+  void check_submitted(int index, const Response& response) {
+    for (const Request& tensor : response.tensors) {
+      if (!at(index).outstanding.contains(tensor.name)) {
+        fail(cat("member ", index, " has not submitted ", tensor.name, " but is willing"));
+      }
+    }
+  }
+
+  void end(int index, Stance stance) {
+    Member& member = at(index);
+    const Response response = std::move(member.queue.front());
+    member.queue.pop_front();
+    if (stance != Stance::unwilling) complete(index, response);
+    if (stance != Stance::willing) {
+      std::erase_if(member.queue, [](const Response& later) { return later.planned; });
+      if (!member.queue.empty()) fail("something negotiated came out during a plan");
+    }
+    member.dirty = true;
+    member.order->ended(response.sequence, stance, now_);
+  }
+
+  void complete(int index, const Response& response) {
+    Member& member = at(index);
+    if (response.planned) ++member.planned;
+    const bool absent = std::count(response.absent.begin(), response.absent.end(),
+                                   static_cast<std::uint32_t>(index)) > 0;
+    for (const Request& tensor : response.tensors) {
+      const bool mine = member.outstanding.contains(tensor.name) && !absent;
+      // Joins list everybody's requests, and a failure need not concern this member.
+      if (!mine && (absent || tensor.kind == Collective::join || !response.error.ok())) continue;
+      if (!mine) fail(cat("member ", index, " got ", tensor.name, " without asking"));
+      member.outstanding.erase(tensor.name);
+      member.results[tensor.name].push_back(response.error);
+    }
+  }
+
+  bool leave(int index) {
+    Member& member = at(index);
+    const bool idle = member.steps.empty() && member.outstanding.empty() && member.queue.empty();
+    if (!member.leaves || !idle) return false;
+    member.gone = true;
+    for (int i = 0; i < size(); ++i) {
+      if (at(i).gone) continue;
+      // Saying goodbye is the last thing it sends.
+      auto& last = links_[{index, i}];
+      for (; !last.empty(); last.pop_front()) receive(index, i, last.front());
+      at(i).order->member_left(rank(index), now_);
+      at(i).dirty = true;
+    }
+    return true;
+  }
+
+  bool done() const {
+    return std::all_of(all_.begin(), all_.end(), [](const Member& member) {
+      return member.gone || (member.steps.empty() && member.outstanding.empty());
+    });
+  }
+
+  bool pass_time() {
+    Time next = kNever;
+    for (const Member& member : all_) {
+      if (!member.gone) next = std::min(next, member.order->deadline());
+    }
+    if (next == kNever || next <= now_) return false;
+    now_ = next;
+    return true;
+  }
+
+  void compare_logs() {
+    const auto longest = std::max_element(
+        all_.begin(), all_.end(),
+        [](const Member& a, const Member& b) { return a.log.size() < b.log.size(); });
+    for (const Member& member : all_) {
+      const bool prefix = std::equal(member.log.begin(), member.log.end(), longest->log.begin());
+      const bool whole = member.log.size() == longest->log.size();
+      if (!prefix || (!whole && !member.gone && member.queue.empty() && !any_gone())) {
+        fail(cat("logs differ: [", join_text(member.log), "] and [", join_text(longest->log), "]"));
+      }
+    }
+  }
+  bool any_gone() const {
+    return std::any_of(all_.begin(), all_.end(), [](const Member& m) { return m.gone; });
+  }
+
+  Rng rng_;
+  Time now_{1};
+  std::vector<Member> all_;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> links_;
+  std::map<std::size_t, Operation> operations_;
+  std::pair<int, int> slow_{-1, -1};
+  bool pipelined_ = false;
+  std::size_t messages_ = 0;
+  std::string trouble_;
+};
+
+}  // namespace unisono

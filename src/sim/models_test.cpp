@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The models around the real code: networks, hosts, workloads, wires.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/host.hpp"
+#include "sim/network.hpp"
+#include "sim/wires.hpp"
+#include "sim/workload.hpp"
+
+namespace unisono::sim {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Workload, ModelsHaveTheirPublishedSizes) {
+  const auto size = [](const char* name) {
+    const Workload w = make_workload(name).value();
+    return std::pair(w.tensors.size(), w.bytes() / 4);
+  };
+  EXPECT_EQ(size("resnet50"), std::pair(std::size_t{161}, std::int64_t{25'557'032}));
+  EXPECT_EQ(size("alexnet"), std::pair(std::size_t{16}, std::int64_t{61'100'840}));
+  EXPECT_EQ(size("vgg16"), std::pair(std::size_t{32}, std::int64_t{138'357'544}));
+  EXPECT_EQ(size("googlenet"), std::pair(std::size_t{116}, std::int64_t{6'998'552}));
+  EXPECT_EQ(size("bert"), std::pair(std::size_t{199}, std::int64_t{109'482'240}));
+  EXPECT_EQ(size("stemdl").second, 220'000'000);
+}
+
+TEST(Workload, TensorsComeInBackwardOrderAfterTheForwardPass) {
+  for (const ModelRow& row : model_table()) {
+    const Workload w = make_workload(row.name).value();
+    EXPECT_GE(w.tensors.front().ready_us, w.compute_us / 3) << row.name;
+    EXPECT_NEAR(w.tensors.back().ready_us, w.compute_us, 1e-3) << row.name;
+    for (std::size_t i = 1; i < w.tensors.size(); ++i) {
+      EXPECT_GE(w.tensors[i].ready_us, w.tensors[i - 1].ready_us);
+    }
+    for (const WorkloadTensor& tensor : w.tensors) EXPECT_GT(tensor.bytes, 0) << tensor.name;
+  }
+  EXPECT_EQ(make_workload("resnet50").value().tensors.front().name, "fc.bias");
+  EXPECT_THAT(make_workload("resnet5").status().message(), HasSubstr("no model"));
+}
+
+TEST(Workload, RefusesTracesThatCannotBe) {
+  Workload w{"t", {{"a", 4, 1}, {"a", 4, 2}}, 0};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("listed twice"));
+  w.tensors = {{"a", 0, 1}};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("bytes above 0"));
+  w.tensors.clear();
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("no tensors"));
+  w.tensors = {{"b", 4, 9}, {"a", 4, 2}};
+  ASSERT_TRUE(finish_workload(w).ok());
+  EXPECT_EQ(w.tensors.front().name, "a");
+  EXPECT_EQ(w.compute_us, 9);
+}
+
+TEST(Network, KnowsItsNamesAndReadsParameters) {
+  for (const char* name : {"1gbe", "10gbe", "25gbe", "100gbe", "400gbe", "infiniband-edr",
+                           "infiniband-ndr", "summit"}) {
+    EXPECT_TRUE(parse_network(name).ok()) << name;
+  }
+  auto custom = parse_network("alpha=5e-5,beta=1e-9");
+  ASSERT_TRUE(custom.ok()) << custom.status().to_string();
+  EXPECT_NEAR(custom->hop_us, 50, 1e-9);
+  EXPECT_NEAR(custom->gb_per_s, 1, 1e-9);
+  EXPECT_FALSE(parse_network("11gbe").ok());
+  EXPECT_FALSE(parse_network("alpha=5e-5").ok());
+  EXPECT_FALSE(parse_network("alpha=x,beta=1e-9").ok());
+}
+
+TEST(Network, AllreduceGrowsWithBytesAndRanksAndSharesTheAdapter) {
+  const Network net = parse_network("10gbe").value();
+  double last = 0;
+  for (const int ranks : {2, 4, 16, 256}) {
+    const double us = allreduce_cost(net, 1 << 20, ranks, 1).total_us();
+    EXPECT_GT(us, last);
+    last = us;
+  }
+  EXPECT_GT(allreduce_cost(net, 2 << 20, 16, 4).total_us(),
+            allreduce_cost(net, 1 << 20, 16, 4).total_us());
+  // Sixteen ranks on four hosts put a payload on each adapter once, not four times.
+  EXPECT_LT(allreduce_cost(net, 64 << 20, 16, 4).total_us(),
+            1.5 * allreduce_cost(net, 64 << 20, 4, 1).total_us());
+}
+
+TEST(Host, SpinningCostsComputeOnlyWhereCoresAreShort) {
+  HostModel host;
+  host.cores_per_rank = 7;
+  host.busy_threads = 7;
+  EXPECT_DOUBLE_EQ(lost_to_spinning(host), 1.0 / 8);
+  host.partitioned = true;
+  EXPECT_EQ(lost_to_spinning(host), 0);
+  host.partitioned = false;
+  host.busy_threads = 6;
+  EXPECT_EQ(lost_to_spinning(host), 0);
+}
+
+TEST(Host, NoiseHasTheAskedForShape) {
+  HostModel host;
+  host.jitter_sigma = 0.05;
+  host.stall_probability = 0.01;
+  host.stall_mean_ms = 4;
+  Rng rng(3);
+  double sum = 0, squares = 0, stalls = 0, stalled_ms = 0;
+  constexpr int kDraws = 200000;
+  for (int i = 0; i < kDraws; ++i) {
+    const StepNoise noise = step_noise(host, rng);
+    const double log = std::log(noise.factor);
+    sum += log;
+    squares += log * log;
+    if (noise.stall_ns > 0) ++stalls, stalled_ms += static_cast<double>(noise.stall_ns) * 1e-6;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 1e-3);
+  EXPECT_NEAR(std::sqrt(squares / kDraws), 0.05, 1e-3);
+  EXPECT_NEAR(stalls / kDraws, 0.01, 1e-3);
+  EXPECT_NEAR(stalled_ms / stalls, 4, 0.3);
+}
+
+TEST(Wires, TheAdapterOfAHostLetsOneMessageOutAfterAnother) {
+  Network net = parse_network("10gbe").value();
+  const Faults none;
+  EventQueue events;
+  Wires wires(net, none, 8, 4, 1, events, 7);
+  const auto arrival = [&](int from, int to) {
+    EventQueue& queue = events;
+    wires.send(0, from, to, std::vector<std::byte>(125'000));
+    const Event event = queue.pop();
+    std::vector<Parcel> parcels;
+    wires.arrive(event, parcels);
+    EXPECT_EQ(parcels.front().from, from);
+    EXPECT_EQ(event.actor, static_cast<std::uint32_t>(to));
+    return event.at_ns;
+  };
+  const auto first = arrival(0, 4);
+  const auto second = arrival(1, 5);    // from and to the same hosts
+  EXPECT_NEAR(static_cast<double>(first) * 1e-3, net.overhead_us + 100 + net.latency_us, 1);
+  EXPECT_GE(second - first, 100'000);   // 125 kB at 1.25 GB/s
+  EXPECT_LT(arrival(0, 1), first);      // within the host
+}
+
+TEST(LinkSequencer, UndoesDuplicationAndReordering) {
+  Rng rng(8);
+  LinkSequencer sequencer;
+  struct Copy {
+    int from;
+    std::uint32_t number;
+  };
+  std::vector<Copy> wire;
+  for (int i = 0; i < 3000; ++i) {
+    const int from = static_cast<int>(rng.below(3));
+    const std::uint32_t number = sequencer.number(from, 9);
+    wire.insert(wire.end(), 1 + rng.below(3), Copy{from, number});
+  }
+  rng.shuffle(wire);
+  std::vector<std::uint32_t> in_order, repeated, next(3);
+  for (std::size_t i = 0; i < wire.size(); ++i) {
+    in_order.clear();
+    sequencer.arrived(wire[i].from, 9, wire[i].number, static_cast<std::uint32_t>(i), in_order,
+                      repeated);
+    for (const std::uint32_t handle : in_order) {
+      ASSERT_EQ(wire[handle].number, next[static_cast<std::size_t>(wire[handle].from)]++);
+    }
+  }
+  EXPECT_EQ(next[0] + next[1] + next[2], 3000u);
+  EXPECT_EQ(repeated.size(), wire.size() - 3000);
+}
+
+}  // namespace
+}  // namespace unisono::sim

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The network as LogGP sees it, and what an allreduce over it costs. Values and pure functions.
+//
+// A control message costs its sender and its receiver the overhead o of processor time each; the
+// adapter of a host, shared by the ranks on it, lets one message out every gap g, longer by G per
+// byte; the wire takes the latency L. Ranks of one host exchange through memory instead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "unisono/status.hpp"
+
+namespace unisono::sim {
+
+struct Network {
+  std::string name = "10gbe";
+  double latency_us = 20;               // L
+  double overhead_us = 3;               // o
+  double gap_us = 1;                    // g
+  double gb_per_s = 1.25;               // of a host's adapter: G = 1 / this
+  double local_latency_us = 0.5;        // between two ranks of one host
+  double local_gb_per_s = 10;
+  double hop_us = 25;                   // one step of a collective between hosts
+  double local_hop_us = 2;
+  double launch_us = 10;                // to start a collective
+  double attained = 0.8;                // share of gb_per_s that a large collective reaches
+};
+
+std::span<const Network> network_table();
+// A name of the table, or alpha=SECONDS,beta=SECONDS_PER_BYTE (optionally gamma=, which is added to
+// beta once): then one step of a collective takes alpha and a byte beta, on every link.
+Result<Network> parse_network(std::string_view text);
+
+struct MoveCost {
+  double latency_us = 0;                // what remains for a payload of one byte
+  double bandwidth_us = 0;              // what grows with the payload
+  double total_us() const { return latency_us + bandwidth_us; }
+};
+
+// Reduce within hosts, the cheaper of ring and tree between them, gather within hosts.
+MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks, int ranks_per_host);
+
+}  // namespace unisono::sim

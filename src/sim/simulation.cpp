@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include "base/text.hpp"
+#include "sim/run.hpp"
+
+namespace unisono::sim {
+namespace {
+
+Status wrong(std::string what) { return Status(Code::invalid_argument, std::move(what)); }
+
+Status check(const SimSettings& s) {
+  if (s.ranks < 1 || s.ranks > 1'000'000) return wrong("a simulation has 1 to 1,000,000 ranks");
+  if (s.iterations < 1) return wrong("a simulation needs at least one iteration");
+  if (s.host.ranks_per_host < 1) return wrong("a host has at least one rank");
+  if (s.workload.tensors.empty() || s.workload.compute_us <= 0) {
+    return wrong("the workload has no tensors or takes no time");
+  }
+  const auto outside = [&](int rank) { return rank < 0 || rank >= s.ranks; };
+  for (const Straggler& each : s.faults.stragglers) {
+    if (outside(each.rank)) return wrong(cat("there is no rank ", each.rank, " to slow down"));
+  }
+  for (const Kill& each : s.faults.kills) {
+    if (outside(each.rank)) return wrong(cat("there is no rank ", each.rank, " to kill"));
+  }
+  if (find_pacing(s.pacing) == nullptr) return wrong(cat("no pacing \"", s.pacing, "\""));
+  if (make_planner(s.planner, {}) == nullptr) return wrong(cat("no planner \"", s.planner, "\""));
+  if (make_order(s.order, Members::of({0}, 0), {}) == nullptr) {
+    return wrong(cat("no order \"", s.order, "\""));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string_view> order_names() {
+  std::vector<std::string_view> names;
+  for (const char* name : {"coordinator", "tree", "cache", "topo", "auto"}) {
+    if (make_order(name, Members::of({0}, 0), {}) != nullptr) names.emplace_back(name);
+  }
+  return names;
+}
+
+Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
+  if (Status bad = check(settings); !bad.ok()) return bad;
+  const auto begin = std::chrono::steady_clock::now();
+  Run run(settings, progress);
+  SimResult result = run.play();
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace unisono::sim

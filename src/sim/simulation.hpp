@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Training steps of many ranks under virtual time. Every rank has the real Order with the real
+// pacing; compute, threads, wires and the data plane are models (docs/SIMULATOR.md).
+// The same settings give the same run, event for event. Thread: one; owns everything it makes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "order/order.hpp"
+#include "sim/faults.hpp"
+#include "sim/host.hpp"
+#include "sim/network.hpp"
+#include "sim/workload.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono::sim {
+
+struct SimSettings {
+  Workload workload;
+  Network network;
+  HostModel host;
+  Faults faults;
+  int ranks = 2;
+  int iterations = 10;                  // measured
+  int warm_up = -1;                     // steps before them; -1: what the strategy needs to settle
+  std::uint64_t seed = 1;
+  std::string order = "cache";
+  std::string pacing = "event";
+  std::string planner = "threshold";
+  std::int64_t fusion_bytes = 64 << 20;
+  int groups = 0;                       // tensors submitted as this many groups; 0 = ungrouped
+  bool shuffle = true;                  // ranks submit neighbouring tensors in different orders
+  bool keep_rounds = false;             // SimResult::rounds
+  OrderSettings tuning;                 // radix, cache, cycle, gs_cycles, learning; pacing is above
+};
+
+struct RoundSample {
+  int rank;
+  double at_ms, waited_ms;              // begin of the round, and how long it took there
+};
+
+struct SimResult {
+  Status failure;                       // not ok: the job ended early, and why
+  int steps = 0;                        // measured
+  double step_ms = 0, step_p10_ms = 0, step_p90_ms = 0;
+  double exposed_ms = 0;                // step beyond the nominal compute
+  double efficiency = 0;                // nominal compute / step
+  double straggler_ms = 0;              // parts of exposed_ms
+  double control_ms = 0;
+  double latency_ms = 0, bandwidth_ms = 0;
+  std::string limited_by;               // compute, straggler, control, latency or bandwidth
+  double background_share = 0;          // of a step: tensors ready here, nothing given out, mean
+  double spin_share = 0;                // of a step: the engine's thread spun, mean over ranks
+  double control_messages = 0;          // per step, all ranks
+  double control_bytes = 0;
+  double buckets = 0;                   // per step
+  std::uint64_t events = 0;
+  std::uint64_t digest = 0;             // of every event: equal for equal runs
+  double virtual_ms = 0, wall_s = 0;
+  std::vector<RoundSample> rounds;
+};
+
+// The names that SimSettings::order takes in this build.
+std::vector<std::string_view> order_names();
+
+// done: 0 to 1.
+using Progress = std::function<void(double done)>;
+
+// A Status for settings that cannot be; a job that fails on the way is a SimResult.
+Result<SimResult> simulate(const SimSettings& settings, const Progress& progress = {});
+
+}  // namespace unisono::sim

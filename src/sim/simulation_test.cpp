@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.hpp"
+#include "sim/study.hpp"
+
+namespace unisono::sim {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+SimSettings small(const char* order = "cache", const char* pacing = "event") {
+  SimSettings s;
+  s.workload = make_workload("resnet50", 50).value();
+  s.network = parse_network("infiniband-edr").value();
+  s.ranks = 12;
+  s.host.ranks_per_host = 4;
+  s.iterations = 5;
+  s.order = order;
+  s.pacing = pacing;
+  return s;
+}
+
+SimResult run(const SimSettings& s) {
+  auto result = simulate(s);
+  EXPECT_TRUE(result.ok()) << result.status().to_string();
+  return result.ok() ? result.value() : SimResult{};
+}
+
+TEST(Simulation, StepsEndUnderEveryOrderAndPacing) {
+  for (const std::string_view name : order_names()) {
+    const std::string order(name);
+    for (const char* pacing : {"event", "cycle", "gs", "nbcs"}) {
+      SCOPED_TRACE(cat(order, " ", pacing));
+      const SimResult r = run(small(order.c_str(), pacing));
+      EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+      EXPECT_EQ(r.steps, 5);
+      EXPECT_GT(r.step_ms, 50);
+      EXPECT_LT(r.step_ms, 120);
+    }
+  }
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameRunAndAnotherSeedAnother) {
+  SimSettings s = small("cache", "cycle");
+  s.faults.delay_probability = 0.1;
+  s.faults.duplicate_probability = 0.1;
+  const SimResult a = run(s), b = run(s);
+  EXPECT_EQ(a.digest, b.digest);
+  EXPECT_EQ(a.events, b.events);
+  EXPECT_EQ(a.step_ms, b.step_ms);
+  s.seed = 2;
+  EXPECT_NE(run(s).digest, a.digest);
+}
+
+TEST(Simulation, AnotherNumberOfIterationsDoesNotChangeTheFirst) {
+  SimSettings s = small();
+  s.host.jitter_sigma = 0.05;
+  s.iterations = 1;
+  const double first = run(s).step_ms;
+  s.iterations = 4;
+  const SimResult four = run(s);
+  EXPECT_LE(four.step_p10_ms, first);
+  EXPECT_GE(four.step_p90_ms, first);
+}
+
+TEST(Simulation, TopoSendsNothingOnceItHasLearned) {
+  const SimResult r = run(small("topo"));
+  EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+  EXPECT_EQ(r.control_messages, 0);
+  EXPECT_EQ(r.control_bytes, 0);
+}
+
+TEST(Simulation, TheCacheSaysTheSameWithFewerBytesThanTheCoordinator) {
+  const SimResult coordinator = run(small("coordinator")), cache = run(small("cache"));
+  EXPECT_LT(cache.control_bytes, coordinator.control_bytes / 5);
+}
+
+TEST(Simulation, DelayedDuplicatedAndReorderedMessagesChangeNoResult) {
+  for (const std::string_view name : order_names()) {
+    for (const char* pacing : {"event", "gs"}) {
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        SCOPED_TRACE(cat(name, " ", pacing, " seed ", seed));
+        SimSettings s = small(std::string(name).c_str(), pacing);
+        s.seed = seed;
+        s.faults.delay_probability = 0.2;
+        s.faults.delay_mean_ms = 2;
+        s.faults.duplicate_probability = 0.2;
+        s.faults.reorder_probability = 0.3;
+        const SimResult r = run(s);
+        EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+        EXPECT_EQ(r.steps, 5);
+      }
+    }
+  }
+}
+
+TEST(Simulation, APartitionHoldsTheJobUpUntilItIsOver) {
+  SimSettings s = small();
+  s.warm_up = 0;
+  s.iterations = 6;
+  s.faults.partitions = {{100, 700, 6}};
+  const SimResult r = run(s);
+  EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+  EXPECT_GT(r.virtual_ms, 700);
+  EXPECT_GT(r.step_p90_ms, 400);
+}
+
+TEST(Simulation, ADeadRankEndsTheJobWithAnErrorThatNamesIt) {
+  for (const std::string_view name : order_names()) {
+    for (const char* pacing : {"event", "cycle"}) {
+      SCOPED_TRACE(cat(name, " ", pacing));
+      SimSettings s = small(std::string(name).c_str(), pacing);
+      s.iterations = 100;
+      s.faults.kills = {{7, 1500}};
+      const SimResult r = run(s);
+      EXPECT_THAT(r.failure.code(), AnyOf(Code::peer_left, Code::peer_lost));
+      EXPECT_THAT(r.failure.message(), HasSubstr("rank 7"));
+      EXPECT_LT(r.virtual_ms, 4000);
+    }
+  }
+}
+
+TEST(Simulation, AStragglerLimitsTheStepAndIsCalledSo) {
+  SimSettings s = small();
+  s.faults.stragglers = {{5, 1.5}};
+  const SimResult r = run(s);
+  EXPECT_NEAR(r.step_ms, 75, 5);
+  EXPECT_EQ(r.limited_by, "straggler");
+}
+
+TEST(Simulation, SaysWhatLimitsAStep) {
+  SimSettings s = small();
+  s.host.jitter_sigma = 0;
+  EXPECT_EQ(run(s).limited_by, "compute");
+  s.network = parse_network("1gbe").value();
+  EXPECT_EQ(run(s).limited_by, "bandwidth");
+  s = small("coordinator", "cycle");
+  s.host.jitter_sigma = 0;
+  s.tuning.cycle = Nanos(300'000'000);
+  EXPECT_EQ(run(s).limited_by, "control");
+  s = small();
+  s.host.jitter_sigma = 0;
+  s.planner = "wfbp";
+  s.network = parse_network("alpha=1e-3,beta=1e-12").value();
+  EXPECT_EQ(run(s).limited_by, "latency");
+}
+
+TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
+  SimSettings s = small("cache", "cycle");
+  s.tuning.cycle = Nanos(5'000'000);
+  s.host.jitter_sigma = 0;
+  s.host.cores_per_rank = 4;
+  s.host.window = 1;
+  s.faults.oversleeps = {{3, 20, 4}};   // the others wait for rank 3 from then on
+  s.host.busy_threads = 1;
+  const SimResult roomy = run(s);
+  s.host.busy_threads = 4;
+  const SimResult tight = run(s);
+  s.host.partitioned = true;
+  const SimResult apart = run(s);
+  EXPECT_GT(tight.spin_share, 0.2);
+  EXPECT_GT(tight.straggler_ms, roomy.straggler_ms + 1);
+  EXPECT_NEAR(apart.step_ms, roomy.step_ms, 0.05 * roomy.step_ms);
+  s.pacing = "nbcs";
+  s.host.partitioned = false;
+  EXPECT_EQ(run(s).spin_share, 0);
+}
+
+TEST(Simulation, RefusesSettingsThatCannotBe) {
+  SimSettings s = small("cahce");
+  EXPECT_THAT(simulate(s).status().message(), HasSubstr("no order"));
+  s = small("cache", "sometimes");
+  EXPECT_THAT(simulate(s).status().message(), HasSubstr("no pacing"));
+  s = small();
+  s.faults.kills = {{12, 1}};
+  EXPECT_THAT(simulate(s).status().message(), HasSubstr("no rank 12"));
+}
+
+TEST(Oversleep, UnderCycleTheOtherRankWaitsInNearlyEveryRoundThatFollows) {
+  const OversleepVerdict v = judge_oversleep(run(oversleep_settings("cache", "cycle")));
+  EXPECT_GT(v.rounds, 100);
+  EXPECT_GT(v.share(), 0.9);
+}
+
+TEST(Oversleep, UnderGlobalSleepItIsForgottenAfterOneRound) {
+  const OversleepVerdict v = judge_oversleep(run(oversleep_settings("cache", "gs")));
+  EXPECT_GT(v.rounds, 100);
+  EXPECT_LE(v.until_recovered, 1);
+}
+
+TEST(Oversleep, UnderEventThereIsNothingToWaitFor) {
+  for (const char* order : {"cache", "topo"}) {
+    const SimResult r = run(oversleep_settings(order, "event"));
+    EXPECT_TRUE(r.rounds.empty());
+    EXPECT_EQ(r.spin_share, 0);
+    EXPECT_GT(r.efficiency, 0.99);
+  }
+}
+
+}  // namespace
+}  // namespace unisono::sim

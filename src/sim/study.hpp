@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Published figures beside what the simulator gives for the same set-up. One set of parameters for
+// all rows of all studies; docs/SIMULATOR.md says where each comes from. Nothing is fitted per row.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/simulation.hpp"
+
+namespace unisono::sim {
+
+struct StudyTable {
+  std::string_view name;
+  std::string_view about;
+};
+std::span<const StudyTable> study_table();
+
+struct StudyRow {
+  std::string figure;                   // what is compared
+  std::string unit;                     // "x", "%"
+  double low = 0, high = 0;             // published; a single value twice
+  double simulated = 0;
+  std::string note;
+
+  // How far outside the published range, as a share of its nearer end; 0 within.
+  double error() const;
+};
+
+struct StudyRun {                       // one simulated configuration, for those who want detail
+  std::string name;
+  int ranks = 0;
+  std::string order, pacing, planner;
+  SimResult result;
+};
+
+struct Study {
+  std::vector<StudyRow> rows;
+  std::vector<StudyRun> runs;
+};
+
+struct StudyOptions {
+  std::uint64_t seed = 1;
+  int iterations = 5;
+  double scale = 1;                     // of the number of ranks; below 1 for a quick look
+};
+using StudyProgress = std::function<void(double done, const std::string& now)>;
+
+Result<Study> run_study(std::string_view name, const StudyOptions& options,
+                        const StudyProgress& progress = {});
+
+// The machine of both papers.
+SimSettings summit_settings();
+// Two ranks, nothing noisy, and one thread that once wakes 10 ms late; cycle 5 ms.
+SimSettings oversleep_settings(const char* order, const char* pacing);
+// Of the rounds after that one, the share in which the other rank waited for over a tenth of a
+// cycle, and how many rounds it took until it did not any more.
+struct OversleepVerdict {
+  int rounds = 0, waited = 0, until_recovered = 0;
+  double share() const { return rounds == 0 ? 0 : static_cast<double>(waited) / rounds; }
+};
+OversleepVerdict judge_oversleep(const SimResult& result);
+
+}  // namespace unisono::sim

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "exit_codes.hpp"
+#include "model/option_values.hpp"
+#include "order/pacing.hpp"
+#include "plan/planner.hpp"
+#include "sim/study.hpp"
+#include "simulate/trace.hpp"
+
+namespace unisono::tools {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Orders: coordinator, tree, cache, topo, auto. Pacings: event, cycle, gs, nbcs. Lists and "all"
+give one row per combination. A trace is {"tensors":[{"name":…,"bytes":…,"ready_us":…},…]},
+optionally with "compute_us". A network by parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE. The same
+seed gives the same run.
+
+Examples:
+  unisono simulate --model resnet50 --ranks 64 --network 10gbe --order all
+  unisono simulate --model resnet50 --ranks 1000 --network infiniband-edr --ranks-per-host 8 \
+      --order cache --pacing all --cycle-ms 5
+  unisono simulate --trace step.json --ranks 8,64,512 --network 25gbe --planner all --json -
+  unisono simulate --model tiny --ranks 16 --network 100gbe --kill 3@50
+  unisono simulate --study oversleep
+  unisono simulate --study paper001 --json errors.json
+
+Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine lacks something.)";
+
+struct Line {
+  std::string model, trace, network = "10gbe";
+  std::vector<std::string> stragglers, kills, partitions;
+  std::string fusion_bytes = "64M";
+  double compute_ms = 0, cycle_ms = 1;
+  bool at_end = false;
+};
+
+void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
+  app.add_option("--model", line.model, "a workload of --list");
+  app.add_option("--trace", line.trace, "a workload recorded as FILE.json");
+  app.add_option("--compute-ms", line.compute_ms, "compute of a step, instead of the model's own");
+  app.add_flag("--at-end", line.at_end, "all tensors at the end of compute (a compiled step)");
+  app.add_option("--ranks", s.ranks, "how many; several as 8,64,512")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--network", line.network, "a network of --list, or alpha=…,beta=…")
+      ->capture_default_str();
+  app.add_option("--order", s.orders, "strategies, or all")->delimiter(',')->capture_default_str();
+  app.add_option("--pacing", s.pacings, "pacings, or all")->delimiter(',')->capture_default_str();
+  app.add_option("--planner", s.planners, "planners, or all")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--iterations", s.base.iterations, "steps to measure, after those to settle")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--seed", s.base.seed, "of all noise")->capture_default_str();
+  app.add_option("--cycle-ms", line.cycle_ms, "of the pacings cycle, gs and nbcs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--radix", s.base.tuning.tree_radix, "children of a node of the tree")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--groups", s.base.groups, "submit the tensors as this many groups");
+  app.add_option("--fusion-bytes", line.fusion_bytes, "of the planner threshold")
+      ->capture_default_str();
+}
+
+void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
+  sim::HostModel& host = s.base.host;
+  app.add_option("--ranks-per-host", host.ranks_per_host, "ranks that share an adapter")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--cores-per-rank", host.cores_per_rank, "cores")->capture_default_str();
+  app.add_option("--busy-threads", host.busy_threads, "that need them during the window")
+      ->capture_default_str();
+  app.add_flag("--scp", host.partitioned, "the engine's thread has a core of its own");
+  app.add_option("--jitter", host.jitter_sigma, "sigma of the lognormal noise of compute")
+      ->check(CLI::Range(0.0, 2.0))
+      ->capture_default_str();
+  app.add_option("--stall-probability", host.stall_probability, "of a rank in a step");
+  app.add_option("--stall-ms", host.stall_mean_ms, "mean of such a stall");
+  app.add_option("--oversleep-probability", host.oversleep_probability,
+                 "of a thread that spun and then slept");
+  app.add_option("--oversleep-ms", host.oversleep_mean_ms, "mean of such a delay");
+  app.add_option("--parse-ns", host.parse_ns_per_byte, "to read a byte of a control message, in ns")
+      ->capture_default_str();
+  app.add_option("--straggler", line.stragglers, "RANK=FACTOR of its compute time; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--kill", line.kills, "RANK@MILLISECONDS; repeatable")->allow_extra_args(false);
+  app.add_option("--partition", line.partitions,
+                 "RANK@FROM-UNTIL: ranks below RANK and the others lose each other, in ms")
+      ->allow_extra_args(false);
+  app.add_option("--delay", s.base.faults.delay_probability, "share of messages that are late");
+  app.add_option("--delay-ms", s.base.faults.delay_mean_ms, "by how much on average")
+      ->capture_default_str();
+  app.add_option("--duplicate", s.base.faults.duplicate_probability, "share that arrive twice");
+  app.add_option("--reorder", s.base.faults.reorder_probability, "share that are overtaken");
+}
+
+void describe(CLI::App& app, Line& line, SimulateSettings& s) {
+  app.name("unisono simulate");
+  app.description(
+      "Predicts training steps elsewhere: the real ordering and planning code under virtual time.\n"
+      "  unisono simulate --model NAME | --trace FILE --ranks N --network NAME [options]\n"
+      "  unisono simulate --study NAME");
+  app.footer(kFooter);
+  describe_job(app, line, s);
+  describe_hosts(app, line, s);
+  app.add_option("--study", s.study, "published figures beside simulated ones (see --list)");
+  app.add_option("--study-scale", s.study_scale, "share of a study's ranks, for a quick look")
+      ->check(CLI::Range(0.0001, 1.0));
+  app.add_flag("--detail", s.detail, "also what each row is made of");
+  app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
+  app.add_flag("--list", s.list, "print models, networks, strategies, planners and studies");
+  app.add_flag("-q,--quiet", s.quiet, "no progress bar");
+}
+
+Status wrong(std::string message) { return Status(Code::invalid_argument, std::move(message)); }
+
+// "all" becomes every known name; anything else must be one.
+Status read_names(std::string_view what, const std::vector<std::string_view>& known,
+                  std::vector<std::string>& names) {
+  if (names == std::vector<std::string>{"all"}) {
+    names.assign(known.begin(), known.end());
+    return {};
+  }
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string_view near = nearest(name, known);
+    return wrong(near.empty() ? cat("no ", what, " \"", name, "\"; one of ", join_text(known))
+                              : cat("no ", what, " \"", name, "\"; did you mean ", near, "?"));
+  }
+  return {};
+}
+
+template <typename Number>
+bool read_number(std::string_view text, Number& value) {
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc() && end == text.data() + text.size();
+}
+
+Status read_faults(const Line& line, sim::Faults& faults) {
+  for (const std::string& text : line.stragglers) {
+    const std::size_t mark = text.find('=');
+    sim::Straggler each{};
+    if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
+        !read_number(text.substr(mark + 1), each.factor) || each.factor <= 0) {
+      return wrong(cat("--straggler ", text, ": write RANK=FACTOR, as 3=1.5"));
+    }
+    faults.stragglers.push_back(each);
+  }
+  for (const std::string& text : line.kills) {
+    const std::size_t mark = text.find('@');
+    sim::Kill each{};
+    if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
+        !read_number(text.substr(mark + 1), each.at_ms)) {
+      return wrong(cat("--kill ", text, ": write RANK@MILLISECONDS, as 3@120"));
+    }
+    faults.kills.push_back(each);
+  }
+  for (const std::string& text : line.partitions) {
+    const std::size_t mark = text.find('@'), dash = text.find('-');
+    sim::Partition each{};
+    if (mark == std::string::npos || dash == std::string::npos || dash < mark ||
+        !read_number(text.substr(0, mark), each.boundary) ||
+        !read_number(text.substr(mark + 1, dash - mark - 1), each.from_ms) ||
+        !read_number(text.substr(dash + 1), each.until_ms)) {
+      return wrong(cat("--partition ", text, ": write RANK@FROM-UNTIL, as 8@100-250"));
+    }
+    faults.partitions.push_back(each);
+  }
+  return {};
+}
+
+Status read_workload(const Line& line, sim::Workload& workload) {
+  if (line.model.empty() == line.trace.empty()) {
+    return wrong("give one of --model NAME, --trace FILE and --study NAME");
+  }
+  auto made = line.trace.empty() ? sim::make_workload(line.model, line.compute_ms)
+                                 : read_trace(line.trace);
+  if (!made.ok()) return made.status();
+  workload = std::move(made.value());
+  if (line.at_end) hand_over_at_end(workload);
+  return {};
+}
+
+Status finish(const Line& line, SimulateSettings& s) {
+  if (s.list || !s.study.empty()) return {};
+  if (Status bad = read_workload(line, s.base.workload); !bad.ok()) return bad;
+  auto network = sim::parse_network(line.network);
+  if (!network.ok()) return network.status();
+  s.base.network = std::move(network.value());
+  s.base.tuning.cycle = seconds_to_nanos(line.cycle_ms * 1e-3);
+  const auto fusion = parse_bytes(line.fusion_bytes);
+  if (!fusion || *fusion < 0) return wrong(cat("--fusion-bytes ", line.fusion_bytes, ": as 64M"));
+  s.base.fusion_bytes = *fusion;
+  if (s.base.groups > 0 && s.planners == std::vector<std::string>{"threshold"}) {
+    s.planners = {"groups"};
+  }
+  std::vector<std::string_view> planners, pacings;
+  for (const PlannerRow& row : planner_table()) planners.push_back(row.name);
+  for (const PacingRow& row : pacing_table()) pacings.push_back(row.name);
+  if (Status bad = read_names("order", sim::order_names(), s.orders); !bad.ok()) return bad;
+  if (Status bad = read_names("pacing", pacings, s.pacings); !bad.ok()) return bad;
+  if (Status bad = read_names("planner", planners, s.planners); !bad.ok()) return bad;
+  return read_faults(line, s.base.faults);
+}
+
+}  // namespace
+
+SimulateArguments parse_simulate_arguments(std::vector<std::string> arguments) {
+  SimulateArguments out;
+  Line line;
+  CLI::App app;
+  describe(app, line, out.settings);
+  out.settings.command = cat("unisono simulate ", join_text(arguments, " "));
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+    return out;
+  }
+  if (Status bad = finish(line, out.settings); !bad.ok()) {
+    std::cerr << "unisono simulate: " << bad.message() << "\n";
+    out.exit_code = kWrongUsage;
+  }
+  return out;
+}
+
+}  // namespace unisono::tools

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/command.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "exit_codes.hpp"
+#include "simulate/arguments.hpp"
+#include "simulate/report.hpp"
+
+namespace unisono::tools {
+namespace {
+
+// A bar on standard error, for people who wait more than two seconds; ten times a second at most.
+class Bar {
+ public:
+  explicit Bar(bool wanted) : wanted_(wanted && ::isatty(2) == 1) {}
+  ~Bar() { clear(); }
+
+  void show(double done, const std::string& now) {
+    const auto time = std::chrono::steady_clock::now();
+    if (!wanted_ || time < next_) return;
+    next_ = time + std::chrono::milliseconds(100);
+    constexpr int kCells = 30;
+    std::string cells(kCells, '.');
+    std::fill_n(cells.begin(), std::clamp(static_cast<int>(std::lround(done * kCells)), 0, kCells),
+                '#');
+    std::fprintf(stderr, "\r\033[K[%s] %3d %%  %s", cells.c_str(), static_cast<int>(done * 100),
+                 now.c_str());
+    shown_ = true;
+  }
+  void clear() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+    shown_ = false;
+  }
+
+ private:
+  bool wanted_, shown_ = false;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(2);
+};
+
+int deliver(const SimulateSettings& settings, const std::string& text, const std::string& json,
+            bool failed) {
+  std::cout << (settings.json == "-" ? json : text) << std::flush;
+  if (!settings.json.empty() && settings.json != "-") {
+    std::ofstream file(settings.json);
+    file << json;
+    if (!file.flush()) {
+      std::cerr << "unisono simulate: cannot write " << settings.json << "\n";
+      failed = true;
+    }
+  }
+  return failed ? kJobFailed : kSuccess;
+}
+
+int simulate_study(const SimulateSettings& settings) {
+  Result<sim::Study> study = [&] {
+    Bar bar(!settings.quiet);
+    return sim::run_study(
+        settings.study, {settings.base.seed, settings.base.iterations, settings.study_scale},
+        [&](double done, const std::string& now) { bar.show(done, now); });
+  }();
+  if (!study.ok()) {
+    std::cerr << "unisono simulate: " << study.status().message() << "\n";
+    return study.status().code() == Code::invalid_argument ? kWrongUsage : kJobFailed;
+  }
+  return deliver(settings, study_text(settings, study.value()),
+                 study_json(settings, study.value()), false);
+}
+
+std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
+  std::vector<SimulatedRow> rows;
+  for (const int ranks : settings.ranks) {
+    for (const std::string& order : settings.orders) {
+      for (const std::string& pacing : settings.pacings) {
+        for (const std::string& planner : settings.planners) {
+          rows.push_back({ranks, order, pacing, planner, {}});
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+int simulate_rows(const SimulateSettings& settings) {
+  std::vector<SimulatedRow> rows = asked_for(settings);
+  bool failed = false;
+  Bar bar(!settings.quiet);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SimulatedRow& row = rows[i];
+    sim::SimSettings one = settings.base;
+    one.ranks = row.ranks;
+    one.order = row.order;
+    one.pacing = row.pacing;
+    one.planner = row.planner;
+    const std::string label = cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
+    auto result = sim::simulate(one, [&](double done) {
+      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label);
+    });
+    if (!result.ok()) {
+      std::cerr << "unisono simulate: " << result.status().message() << "\n";
+      return kWrongUsage;
+    }
+    row.result = std::move(result.value());
+    failed |= !row.result.failure.ok();
+  }
+  bar.clear();
+  return deliver(settings, table_text(settings, rows), json_text(settings, rows), failed);
+}
+
+}  // namespace
+
+int simulate_command(std::vector<std::string> arguments) {
+  const SimulateArguments parsed = parse_simulate_arguments(std::move(arguments));
+  if (parsed.exit_code >= 0) return parsed.exit_code;
+  const SimulateSettings& settings = parsed.settings;
+  if (settings.list) {
+    std::cout << list_text();
+    return kSuccess;
+  }
+  return settings.study.empty() ? simulate_rows(settings) : simulate_study(settings);
+}
+
+}  // namespace unisono::tools

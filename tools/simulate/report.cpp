@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "order/pacing.hpp"
+#include "plan/planner.hpp"
+
+namespace unisono::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using Grid = std::vector<std::vector<std::string>>;
+
+std::string fixed(double value, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string short_count(double value) {
+  if (value >= 1e6) return fixed(value / 1e6, 1) + "M";
+  if (value >= 1e4) return fixed(value / 1e3, 1) + "K";
+  return fixed(value, value < 10 ? 1 : 0);
+}
+
+// The first column is text and flush left, the others figures and flush right.
+std::string layout(const Grid& grid) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : grid) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string out;
+  for (const auto& line : grid) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const std::string space(widths[i] - line[i].size(), ' ');
+      const bool last = i + 1 == line.size();
+      out += i == 0 ? cat(line[i], last ? "" : space) : cat("   ", space, line[i]);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+ordered_json row_json(int ranks, const std::string& order, const std::string& pacing,
+                      const std::string& planner, const sim::SimResult& r) {
+  ordered_json row{{"ranks", ranks},
+                   {"order", order},
+                   {"pacing", pacing},
+                   {"planner", planner},
+                   {"codec", "none"},
+                   {"step_ms", r.step_ms},
+                   {"exposed_ms", r.exposed_ms},
+                   {"control_messages", r.control_messages},
+                   {"control_bytes", r.control_bytes},
+                   {"efficiency", r.efficiency},
+                   {"limited_by", r.limited_by},
+                   {"step_p10_ms", r.step_p10_ms},
+                   {"step_p90_ms", r.step_p90_ms},
+                   {"straggler_ms", r.straggler_ms},
+                   {"control_ms", r.control_ms},
+                   {"latency_ms", r.latency_ms},
+                   {"bandwidth_ms", r.bandwidth_ms},
+                   {"background_share", r.background_share},
+                   {"spin_share", r.spin_share},
+                   {"buckets", r.buckets},
+                   {"steps", r.steps},
+                   {"events", r.events},
+                   {"digest", r.digest},
+                   {"wall_s", r.wall_s}};
+  if (!r.failure.ok()) row["failure"] = r.failure.message();
+  return row;
+}
+
+std::string published(const sim::StudyRow& row) {
+  const auto text = [&](double v) { return fixed(v, row.unit == "%" ? 1 : 2); };
+  return row.low == row.high ? text(row.low) : cat(text(row.low), "-", text(row.high));
+}
+
+std::string error_text(const sim::StudyRow& row) {
+  if (row.error() == 0) return "within";
+  return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
+}
+
+}  // namespace
+
+std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+  const sim::SimSettings& base = settings.base;
+  Grid grid{{"order", "pacing", "planner", "ranks", "step ms", "exposed", "efficiency", "messages",
+             "bytes", "buckets", "limited by"}};
+  if (settings.detail) {
+    const char* more[] = {"straggler", "control", "latency", "bandwidth", "background", "spins",
+                          "events", "wall s"};
+    grid[0].insert(grid[0].end(), std::begin(more), std::end(more));
+  }
+  std::string failures;
+  for (const SimulatedRow& row : rows) {
+    const sim::SimResult& r = row.result;
+    std::vector<std::string> line{row.order, row.pacing, row.planner, cat(row.ranks)};
+    if (r.steps == 0) {
+      line.push_back("failed");
+    } else {
+      line.insert(line.end(), {fixed(r.step_ms, 2), fixed(r.exposed_ms, 2), fixed(r.efficiency, 3),
+                               short_count(r.control_messages), short_count(r.control_bytes),
+                               fixed(r.buckets, 1), r.limited_by});
+    }
+    if (settings.detail && r.steps > 0) {
+      line.insert(line.end(), {fixed(r.straggler_ms, 2), fixed(r.control_ms, 2),
+                               fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2),
+                               fixed(100 * r.background_share, 1) + "%",
+                               fixed(100 * r.spin_share, 1) + "%",
+                               short_count(static_cast<double>(r.events)), fixed(r.wall_s, 2)});
+    }
+    grid.push_back(std::move(line));
+    if (r.failure.ok()) continue;
+    failures += cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks, at ",
+                    fixed(r.virtual_ms, 1), " ms: ", r.failure.message(), "\n");
+  }
+  return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
+             fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
+             fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
+             base.host.ranks_per_host, " ranks per host; ", base.iterations,
+             " iterations; seed ", base.seed, "\n\n", layout(grid),
+             "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
+             "ranks, per step.\n",
+             failures.empty() ? "" : "\nFailed:\n", failures);
+}
+
+std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+  ordered_json results = ordered_json::array();
+  for (const SimulatedRow& row : rows) {
+    results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result));
+  }
+  const sim::SimSettings& base = settings.base;
+  const ordered_json document{{"command", settings.command},
+                              {"seed", base.seed},
+                              {"workload",
+                               {{"name", base.workload.name},
+                                {"tensors", base.workload.tensors.size()},
+                                {"bytes", base.workload.bytes()},
+                                {"compute_us", base.workload.compute_us}}},
+                              {"network", base.network.name},
+                              {"ranks_per_host", base.host.ranks_per_host},
+                              {"results", results}};
+  return document.dump(2) + "\n";
+}
+
+std::string study_text(const SimulateSettings& settings, const sim::Study& study) {
+  Grid grid{{"figure", "published", "simulated", "unit", "error"}};
+  std::string notes;
+  for (const sim::StudyRow& row : study.rows) {
+    grid.push_back({row.figure, published(row), fixed(row.simulated, row.unit == "%" ? 1 : 2),
+                    row.unit, error_text(row)});
+    if (!row.note.empty()) notes += cat("  ", row.figure, ": ", row.note, "\n");
+  }
+  Grid runs{{"run", "ranks", "order", "pacing", "step ms", "efficiency", "straggler", "control",
+             "latency", "bandwidth", "background", "spins", "limited by", "events", "wall s"}};
+  for (const sim::StudyRun& run : study.runs) {
+    const sim::SimResult& r = run.result;
+    runs.push_back({run.name, cat(run.ranks), run.order, run.pacing, fixed(r.step_ms, 2),
+                    fixed(r.efficiency, 3), fixed(r.straggler_ms, 2), fixed(r.control_ms, 2),
+                    fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2),
+                    fixed(100 * r.background_share, 1) + "%", fixed(100 * r.spin_share, 1) + "%",
+                    r.limited_by, short_count(static_cast<double>(r.events)), fixed(r.wall_s, 1)});
+  }
+  return cat("study ", settings.study, "; seed ", settings.base.seed, "\n\n", layout(grid),
+             notes.empty() ? "" : "\nNotes:\n", notes, "\nRuns (ms per step):\n", layout(runs));
+}
+
+std::string study_json(const SimulateSettings& settings, const sim::Study& study) {
+  ordered_json rows = ordered_json::array(), runs = ordered_json::array();
+  for (const sim::StudyRow& row : study.rows) {
+    rows.push_back({{"figure", row.figure},
+                    {"unit", row.unit},
+                    {"published_low", row.low},
+                    {"published_high", row.high},
+                    {"simulated", row.simulated},
+                    {"error", row.error()},
+                    {"note", row.note}});
+  }
+  for (const sim::StudyRun& run : study.runs) {
+    runs.push_back(row_json(run.ranks, run.order, run.pacing, run.planner, run.result));
+    runs.back()["name"] = run.name;
+  }
+  const ordered_json document{{"command", settings.command},
+                              {"study", settings.study},
+                              {"seed", settings.base.seed},
+                              {"figures", rows},
+                              {"results", runs}};
+  return document.dump(2) + "\n";
+}
+
+std::string list_text() {
+  std::string out;
+  const auto section = [&](std::string_view title, const auto& rows, const auto& line) {
+    out += cat(out.empty() ? "" : "\n", title, "\n");
+    for (const auto& row : rows) out += cat("  ", line(row), "\n");
+  };
+  const auto named = [](const auto& row) {
+    return cat(row.name, std::string(14 - std::min<std::size_t>(row.name.size(), 13), ' '),
+               row.about);
+  };
+  section("Models", sim::model_table(), named);
+  section("Networks", sim::network_table(), [](const sim::Network& n) {
+    return cat(n.name, std::string(16 - n.name.size(), ' '), fixed(n.gb_per_s, 3), " GB/s, L ",
+               fixed(n.latency_us, 1), " us, o ", fixed(n.overhead_us, 1), " us, collective hop ",
+               fixed(n.hop_us, 1), " us");
+  });
+  section("Orders", sim::order_names(), [](std::string_view name) { return std::string(name); });
+  section("Pacings", pacing_table(), named);
+  section("Planners", planner_table(), named);
+  section("Studies", sim::study_table(), named);
+  return out;
+}
+
+}  // namespace unisono::tools

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What was simulated, as a table for people and as JSON for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/study.hpp"
+#include "simulate/settings.hpp"
+
+namespace unisono::tools {
+
+struct SimulatedRow {
+  int ranks = 0;
+  std::string order, pacing, planner;
+  sim::SimResult result;
+};
+
+std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows);
+std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows);
+std::string study_text(const SimulateSettings& settings, const sim::Study& study);
+std::string study_json(const SimulateSettings& settings, const sim::Study& study);
+std::string list_text();
+
+}  // namespace unisono::tools

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What `unisono simulate` was asked for. A value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.hpp"
+
+namespace unisono::tools {
+
+struct SimulateSettings {
+  sim::SimSettings base;                // everything that is the same in all rows
+  std::vector<int> ranks{8};
+  std::vector<std::string> orders{"cache"}, pacings{"event"}, planners{"threshold"};
+  std::string study;
+  double study_scale = 1;
+  std::string json;                     // a path, or - for standard output
+  std::string command;
+  bool list = false, quiet = false, detail = false;
+};
+
+}  // namespace unisono::tools

@@ -19,6 +19,8 @@ Response empty_part(const Response& whole) {
   part.sequence = whole.sequence;
   part.set = whole.set;
   part.absent = whole.absent;
+  part.planned = whole.planned;
+  part.stance = whole.stance;
   part.value = whole.value;
   return part;
 }

@@ -173,6 +173,17 @@ TEST_P(PlannerContract, AlikeGroupStaysInOneBucket) {
   EXPECT_EQ(plan.buckets[0].responses.at(0).tensors.size(), 5u);
 }
 
+TEST_P(PlannerContract, PlannedResponseIsOneBucketAndKeepsItsStance) {
+  Response planned = response({tensor("a", 10), tensor("b", 20)});
+  planned.planned = true;
+  planned.stance = Stance::unwilling;
+  const Plan plan = make()->plan({planned}, 0);
+  ASSERT_EQ(plan.buckets.size(), 1u);
+  const Response& kept = plan.buckets[0].responses.front();
+  EXPECT_TRUE(kept.planned);
+  EXPECT_EQ(kept.stance, Stance::unwilling);
+}
+
 TEST_P(PlannerContract, GroupOfAllgathersGivesOneBucketEachWithItsExtents) {
   std::vector<Request> tensors = {tensor("a", 1), tensor("b", 2)};
   for (Request& t : tensors) t.kind = Collective::allgather, t.group = "g";

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What agreeing costs: steps of 161 tensors, as many as ResNet-50 has, in an order of its own on every
+// rank and step. The tensors are small, so that what is left is the control plane.
+//
+//   UNISONO_ORDER=cache UNISONO_PACING=event unisono run -np 4 bench_control [steps] [compute_ms]
+//
+// Rank 0 prints one JSON line: negotiation messages and bytes of all ranks per step, CPU of all
+// processes per step, and how long a step's negotiation took. compute_ms is slept, in 8 pieces.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unisono/unisono.hpp"
+
+namespace {
+
+constexpr std::size_t kTensors = 161;
+constexpr int kWarmUp = 30;
+
+double process_cpu_s() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+[[noreturn]] void fail(const unisono::Status& status) {
+  std::fprintf(stderr, "bench_control: %s\n", status.to_string().c_str());
+  std::exit(1);
+}
+
+struct Rank {
+  unisono::Engine engine;
+  std::mt19937 random;
+  std::vector<std::string> names;
+  std::vector<std::vector<float>> tensors;
+  std::vector<std::size_t> turn;
+
+  void step(int compute_ms) {
+    std::shuffle(turn.begin(), turn.end(), random);
+    std::vector<unisono::Ticket> tickets;
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      if (compute_ms > 0 && i % (kTensors / 8) == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(compute_ms * 1000 / 8));
+      }
+      std::vector<float>& tensor = tensors[turn[i]];
+      std::fill(tensor.begin(), tensor.end(), 1.0F);
+      tickets.push_back(engine.allreduce<float>(names[turn[i]], tensor, {.op = unisono::ReduceOp::sum}));
+    }
+    for (const unisono::Ticket& ticket : tickets) {
+      if (auto status = ticket.wait(); !status) fail(status);
+    }
+    for (const std::vector<float>& tensor : tensors) {
+      if (tensor[0] != static_cast<float>(engine.size())) fail({unisono::Code::internal, "a wrong sum"});
+    }
+  }
+  // From the first submission of a step until its last tensor was agreed on, mean over steps.
+  double negotiation_us() const {
+    const auto timings = engine.timings();
+    const std::size_t steps = timings.size() / kTensors;
+    double sum = 0;
+    for (std::size_t s = 0; s < steps; ++s) {
+      double first = 1e300, last = 0;
+      const std::size_t begin = timings.size() - (s + 1) * kTensors;
+      for (std::size_t i = begin; i < begin + kTensors; ++i) {
+        first = std::min(first, timings[i].submitted_us);
+        last = std::max(last, timings[i].submitted_us + timings[i].negotiation_us);
+      }
+      sum += last - first;
+    }
+    return steps == 0 ? 0 : sum / static_cast<double>(steps);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int steps = argc > 1 ? std::atoi(argv[1]) : 100;
+  const int compute_ms = argc > 2 ? std::atoi(argv[2]) : 0;
+  auto joined = unisono::Engine::join();
+  if (!joined) fail(joined.status());
+  const auto seed = static_cast<unsigned>(joined->rank()) * 7919U + 1;
+  Rank rank{std::move(*joined), std::mt19937(seed), {}, {}, std::vector<std::size_t>(kTensors)};
+  std::iota(rank.turn.begin(), rank.turn.end(), std::size_t{0});
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    rank.names.push_back("layer" + std::to_string(i / 3) + ".block.conv" + std::to_string(i) + ".weight");
+    rank.tensors.emplace_back(16);
+  }
+  for (int i = 0; i < kWarmUp; ++i) rank.step(compute_ms / 4);
+  const unisono::Stats before = rank.engine.stats();
+  const double cpu = process_cpu_s();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < steps; ++i) rank.step(compute_ms);
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const unisono::Stats after = rank.engine.stats();
+  std::vector<double> totals = {static_cast<double>(after.control_messages - before.control_messages),
+                                static_cast<double>(after.control_bytes - before.control_bytes),
+                                process_cpu_s() - cpu, rank.negotiation_us(),
+                                static_cast<double>(after.wakeups - before.wakeups)};
+  if (auto status = rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
+      !status) {
+    fail(status);
+  }
+  if (rank.engine.rank() == 0) {
+    const unisono::Options& options = rank.engine.options();
+    std::printf("{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
+                "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"cpu_ms_per_step\": %.3f, "
+                "\"wakeups_per_step\": %.2f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
+                options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
+                totals[0] / steps, totals[1] / steps, totals[2] / steps * 1e3, totals[4] / steps,
+                totals[3] / rank.engine.size(), wall / steps * 1e6);
+  }
+  return 0;
+}

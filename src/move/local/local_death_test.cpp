@@ -7,7 +7,7 @@
 namespace unisono {
 namespace {
 
-constexpr std::size_t kCount = 700'001;     // several chunks per slice, an odd end
+constexpr std::size_t kCount = 2'700'001;   // many chunks per slice, an odd end
 
 struct Deal {
   std::vector<Bytes> inputs, outputs;
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Members, LocalDeath, testing::Values(2, 3, 5));
 TEST_P(LocalDeath, SurvivorsHaveTheWholeResultOrWhatTheyHadBefore) {
   const int n = GetParam();
   int whole = 0, before = 0;
-  for (int lived = 0; lived < 60; lived += n == 2 ? 1 : 3) {
+  for (int lived = 0; lived < 60; lived += n == 2 ? 3 : 7) {
     LocalTestHost host(n, 100 + static_cast<std::uint64_t>(lived));
     Deal d = deal(n, host.rng());
     const Deal untouched = d;

@@ -28,19 +28,21 @@ namespace {
 // The same on every rank.
 constexpr std::size_t kChunkBytes = 512 << 10;   // half of a usual second-level cache
 constexpr std::size_t kBlockBytes = 8 << 10;     // resident: what is written out while still hot
+constexpr std::size_t kTakeEarly = 4;            // fewer chunks are still in the cache at the end
 constexpr std::size_t kShowAhead = 2;            // chunks shown before the first of them is reduced
 constexpr int kStepsAtOnce = 4;                  // work done before the loop looks around again
 
 class SlicedAllreduce final : public LocalMachine {
  public:
   SlicedAllreduce(LocalTeam& team, LocalReduction work)
-      : LocalMachine(team), work_(std::move(work)), resident_(is_resident()), way_(choose_way()) {
+      : LocalMachine(team), work_(std::move(work)), resident_(is_resident()) {
     std::size_t longest = 0;
     for (int j = 0; j < n(); ++j) {
       longest = std::max(longest, slice_begin(work_.bytes, j + 1, n()) -
                                       slice_begin(work_.bytes, j, n()));
     }
     chunks_ = std::max<std::size_t>(1, (longest + kChunkBytes - 1) / kChunkBytes);
+    way_ = choose_way();
   }
 
   Step step() override {
@@ -94,6 +96,7 @@ class SlicedAllreduce final : public LocalMachine {
   }
   Way choose_way() const {
     if (resident_) return Way::overwrite;
+    if (chunks_ <= kTakeEarly) return Way::wait;
     const auto all = [&](auto test) {
       return std::all_of(work_.items.begin(), work_.items.end(), test);
     };
@@ -269,7 +272,7 @@ class SlicedAllreduce final : public LocalMachine {
 
   LocalReduction work_;
   const bool resident_;
-  const Way way_;
+  Way way_ = Way::wait;
   Status trouble_;
   Stance stance_ = Stance::willing;
   bool started_ = false, has_window_ = false;

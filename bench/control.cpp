@@ -5,8 +5,9 @@
 //
 //   UNISONO_ORDER=cache UNISONO_PACING=event unisono run -np 4 bench_control [steps] [compute_ms]
 //
-// Rank 0 prints one JSON line: negotiation messages and bytes of all ranks per step, CPU of all
-// processes per step, and how long a step's negotiation took. compute_ms is slept, in 8 pieces.
+// Rank 0 prints one JSON line: negotiation messages and bytes of all ranks per step, CPU of all engine
+// threads and of all processes per step (application included), and how long a step's negotiation
+// took. compute_ms is slept, in 8 pieces.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -107,7 +108,8 @@ int main(int argc, char** argv) {
   std::vector<double> totals = {static_cast<double>(after.control_messages - before.control_messages),
                                 static_cast<double>(after.control_bytes - before.control_bytes),
                                 process_cpu_s() - cpu, rank.negotiation_us(),
-                                static_cast<double>(after.wakeups - before.wakeups)};
+                                static_cast<double>(after.wakeups - before.wakeups),
+                                after.engine_cpu_s - before.engine_cpu_s};
   if (auto status = rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
       !status) {
     fail(status);
@@ -115,10 +117,10 @@ int main(int argc, char** argv) {
   if (rank.engine.rank() == 0) {
     const unisono::Options& options = rank.engine.options();
     std::printf("{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
-                "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"cpu_ms_per_step\": %.3f, "
-                "\"wakeups_per_step\": %.2f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
+                "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"engine_thread_cpu_ms_per_step\": %.3f, "
+                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
                 options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
-                totals[0] / steps, totals[1] / steps, totals[2] / steps * 1e3, totals[4] / steps,
+                totals[0] / steps, totals[1] / steps, totals[5] / steps * 1e3, totals[2] / steps * 1e3, totals[4] / steps,
                 totals[3] / rank.engine.size(), wall / steps * 1e6);
   }
   return 0;

@@ -165,6 +165,15 @@ struct Identity {
   std::string source;                       // which launcher's environment was used
 };
 
+// Which CPUs are whose, by the option cpu_sets. The engine has bound its own threads; the other two
+// sets are a plan that the program follows by binding its threads. All empty when there is none.
+struct Placement {
+  std::vector<int> engine;
+  std::vector<int> input;                   // empty although the others are not: shares with compute
+  std::vector<int> compute;
+  std::string reason;                       // in a sentence: what was planned from what, or why not
+};
+
 struct Stats {
   std::uint64_t control_messages = 0;       // of the negotiation
   std::uint64_t control_bytes = 0;
@@ -220,6 +229,7 @@ class UNISONO_API Engine {
   Rank rank() const { return identity().rank; }
   int size() const { return identity().size; }
   const Options& options() const;
+  const Placement& placement() const;
 
   // Everything is submitted through these two; a bad argument gives a Ticket that is already done.
   Ticket submit(Operation operation, Settings settings = {});
@@ -292,6 +302,16 @@ class UNISONO_API Engine {
 
   std::shared_ptr<EngineCore> core_;
 };
+
+// What runs of a list have in common: as many tensors, or about as many bytes.
+enum class Balance { count, bytes };
+
+// Cuts a list of tensors, given by their sizes in bytes, into contiguous runs for submit_group: the
+// number of tensors in each. bytes: the heaviest run is as light as can be. There are groups runs,
+// or one per tensor when groups is larger; none is empty. groups is 1 or more.
+UNISONO_API std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes,
+                                                  std::size_t groups,
+                                                  Balance balance = Balance::count);
 
 UNISONO_API std::string_view version();
 

@@ -118,6 +118,16 @@ ByteArray arena_bytes(Member& self, std::size_t bytes) {
   return ByteArray(block->data(), {bytes}, owner);
 }
 
+nb::dict placement(Member& self) {
+  const Placement& sets = self.engine().placement();
+  nb::dict all;
+  all["engine"] = sets.engine;
+  all["input"] = sets.input;
+  all["compute"] = sets.compute;
+  all["reason"] = sets.reason;
+  return all;
+}
+
 nb::dict stats(Member& self) {
   const Stats now = self.engine().stats();
   nb::dict all;
@@ -207,6 +217,10 @@ void bind_values(nb::module_& module) {
 
 void bind_engine(nb::module_& module) {
   bind_values(module);
+  module.def("split_groups",
+             [](const std::vector<std::uint64_t>& sizes, std::size_t groups, bool by_bytes) {
+               return split_groups(sizes, groups, by_bytes ? Balance::bytes : Balance::count);
+             });
   nb::class_<Member>(module, "Engine")
       .def_static("join", &join, nb::arg("options"), nb::arg("world").none() = nb::none(),
                   nb::arg("rank") = 0)
@@ -224,6 +238,7 @@ void bind_engine(nb::module_& module) {
       .def("process_set",
            [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
       .def("arena_bytes", &arena_bytes)
+      .def("placement", &placement)
       .def("stats", &stats)
       .def("timings", &timings)
       .def("switch_order", &switch_order, nb::arg("strategy"), nb::arg("set"))

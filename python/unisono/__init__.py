@@ -19,6 +19,7 @@ from .engine import Engine
 from .errors import (Corrupted, DuplicateName, Error, Forked, HorovodInternalError, Internal,
                      InvalidArgument, Mismatch, NotInitialized, OutOfMemory, PeerLeft, PeerLost,
                      Refused, ShutDown, Stalled, Timeout, Unavailable)
+from .groups import split_groups
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set
 
@@ -37,7 +38,8 @@ def synchronize(handle: Handle, timeout: "float | None" = None):
 
 
 __all__ = [
-    *_default.__all__, "poll", "synchronize", "Engine", "Handle", "Options", "ThreadWorld",
+    *_default.__all__, "poll", "synchronize", "split_groups", "Engine", "Handle", "Options",
+    "ThreadWorld",
     "ProcessSet", "global_process_set", "ReduceOp", "Sum", "Average", "Min", "Max", "Product",
     "And", "Or", "dtypes", "Error", "HorovodInternalError", "InvalidArgument", "DuplicateName",
     "Mismatch", "PeerLost", "PeerLeft", "Timeout", "Stalled", "NotInitialized", "ShutDown",

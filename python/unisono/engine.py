@@ -17,12 +17,14 @@ import numpy as np
 
 from . import _core, arrays, objects
 from .errors import InvalidArgument
+from .groups import chosen_groups
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
 
 ReduceOp = _core.ReduceOp
 Tensor = Any
 AnySet = Union[ProcessSet, int]
+Groups = Sequence[Sequence[int]]
 _ALL = global_process_set
 _KIND = _core.Collective
 
@@ -93,6 +95,12 @@ class Engine:
     def options(self) -> _core.Options:
         return self._core.options
 
+    def placement(self) -> dict[str, Union[list[int], str]]:
+        """Which CPUs are whose, by the option cpu_sets: ``engine`` (bound already), ``input`` and
+        ``compute`` (for the program to bind to: ``os.sched_setaffinity(0, ...)``), all empty when
+        there is no plan, and the ``reason`` in a sentence."""
+        return self._core.placement()
+
     def stats(self) -> dict[str, Union[int, float, str]]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
         says in a sentence which rank the others wait for, ``slow_rank`` its number or -1."""
@@ -151,31 +159,37 @@ class Engine:
     def grouped_allreduce(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                           op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                          process_set: AnySet = _ALL) -> list[Tensor]:
-        """Many tensors that become ready, travel and are checked as one unit."""
+                          process_set: AnySet = _ALL, num_groups: Optional[int] = None,
+                          groups: Optional[Groups] = None) -> list[Tensor]:
+        """Many tensors that become ready, travel and are checked as one unit, or as several:
+        num_groups cuts the list into runs of as many tensors, groups lists the indices of each
+        (see split_groups()). Groups are independent; group i is named ``name.i``."""
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
-                                       postscale_factor, process_set).wait()
+                                       postscale_factor, process_set, num_groups, groups).wait()
 
     def grouped_allreduce_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                 op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                 prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                                process_set: AnySet = _ALL) -> Handle:
+                                process_set: AnySet = _ALL, num_groups: Optional[int] = None,
+                                groups: Optional[Groups] = None) -> Handle:
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
-                                       postscale_factor, process_set)
+                                       postscale_factor, process_set, num_groups, groups)
 
     def grouped_allreduce_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                            op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                            prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                           process_set: AnySet = _ALL) -> list[Tensor]:
+                           process_set: AnySet = _ALL, num_groups: Optional[int] = None,
+                           groups: Optional[Groups] = None) -> list[Tensor]:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
-                                       postscale_factor, process_set).wait()
+                                       postscale_factor, process_set, num_groups, groups).wait()
 
     def grouped_allreduce_async_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                  op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                  prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                                 process_set: AnySet = _ALL) -> Handle:
+                                 process_set: AnySet = _ALL, num_groups: Optional[int] = None,
+                                 groups: Optional[Groups] = None) -> Handle:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
-                                       postscale_factor, process_set)
+                                       postscale_factor, process_set, num_groups, groups)
 
     def allgather(self, tensor: Tensor, *, name: Optional[str] = None,
                   process_set: AnySet = _ALL) -> Tensor:
@@ -323,10 +337,13 @@ class Engine:
 
     def _grouped_allreduce(self, tensors: Sequence[Tensor], in_place: bool, name: Optional[str],
                            op: Optional[ReduceOp], average: Optional[bool], prescale: float,
-                           postscale: float, process_set: AnySet) -> Handle:
+                           postscale: float, process_set: AnySet, num_groups: Optional[int],
+                           groups: Optional[Groups]) -> Handle:
         settings = self._settings(process_set, op=_operator(average, op), prescale=prescale,
                                   postscale=postscale)
-        return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings)
+        tensors = list(tensors)
+        runs = chosen_groups(len(tensors), num_groups, groups)
+        return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings, runs)
 
     def _submit(self, kind: _core.Collective, tensor: Tensor, in_place: bool, name: Optional[str],
                 settings: _core.Settings, with_splits: bool = False) -> Handle:
@@ -343,13 +360,21 @@ class Engine:
         return Handle([ticket], finish)
 
     def _submit_group(self, kind: _core.Collective, tensors: Sequence[Tensor], in_place: bool,
-                      name: Optional[str], settings: _core.Settings) -> Handle:
+                      name: Optional[str], settings: _core.Settings,
+                      runs: Optional[list[list[int]]] = None) -> Handle:
+        """runs: the indices of each group; None for one group of all."""
         tensors = list(tensors)
         taken = [arrays.take(tensor, in_place) for tensor in tensors]
-        group = self._base_name(f"grouped_{kind.name}", name, settings)
-        names = [f"{group}_{i}of{len(taken)}" for i in range(1, len(taken) + 1)]
-        tickets = self._core.submit_group(group, kind, names, [t.dtype for t in taken],
-                                          [t.memory for t in taken], in_place, settings)
+        base = self._base_name(f"grouped_{kind.name}", name, settings)
+        tickets: list[Any] = [None] * len(taken)
+        whole = [(base, list(range(len(taken))))]
+        for group, run in whole if runs is None else _named(base, runs):
+            names = [f"{group}_{i}of{len(run)}" for i in range(1, len(run) + 1)]
+            given = self._core.submit_group(
+                group, kind, names, [taken[index].dtype for index in run],
+                [taken[index].memory for index in run], in_place, settings)
+            for index, ticket in zip(run, given):
+                tickets[index] = ticket
 
         def finish() -> list[Any]:
             if in_place:
@@ -357,6 +382,10 @@ class Engine:
             return [each.wrap(ticket) for each, ticket in zip(taken, tickets)]
 
         return Handle(tickets, finish)
+
+
+def _named(base: str, runs: list[list[int]]) -> list[tuple[str, list[int]]]:
+    return [(f"{base}.{number}", run) for number, run in enumerate(runs)]
 
 
 def _written(taken: arrays.Taken, tensor: Tensor) -> Tensor:

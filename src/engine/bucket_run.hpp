@@ -28,7 +28,7 @@ struct RunContext {
   BufferPool* buffers = nullptr;
   const Options* options = nullptr;
   std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
-  std::uint64_t move_stride = 1;            // lanes of a set count in steps, so that tags differ
+  std::uint64_t move_stride = 1;            // channels of a set count in steps, so that tags differ
 };
 
 // The same error, naming the tensor it reached.

@@ -11,6 +11,8 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "engine/wiring.hpp"
+#include "place/bind.hpp"
+#include "place/cpu_sets.hpp"
 #include "submit/front_door.hpp"
 
 namespace unisono {
@@ -119,6 +121,15 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
     sets_ = sets;
   };
   neighbourhood_ = parts.neighbourhood;
+  auto placement = place_rank(options_.cpu_sets, identity_.local_rank, identity_.local_size);
+  if (!placement) return placement.status();
+  placement_ = std::move(*placement);
+  if (options_.cpu_sets != "off") {
+    log_line(placement_.engine.empty() ? LogLevel::warn : LogLevel::info, placement_.reason);
+  }
+  // The threads made here inherit the mask; the caller gets its own back.
+  const ScopedBinding binding(placement_.engine);
+  if (!binding.status().ok()) return binding.status();
   loop_ = std::make_unique<Loop>(std::move(parts));
   thread_ = std::make_unique<std::thread>([this] { run(); });
   return {};
@@ -406,6 +417,8 @@ Stats EngineCore::stats() const {
   stats.strangers = Counters::get(counters_.strangers);
   stats.wakeups = Counters::get(counters_.wakeups);
   stats.order_digest = Counters::get(counters_.order_digest);
+  stats.cache_hits = Counters::get(counters_.cache_hits);
+  stats.cache_misses = Counters::get(counters_.cache_misses);
   stats.in_flight = names_.in_flight();
   const auto seconds = [](const Counters::Count& ns) {
     return static_cast<double>(Counters::get(ns)) * 1e-9;

@@ -35,6 +35,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Members members(SetId set) const;         // no ranks when there is no such set
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
+  const Placement& placement() const { return placement_; }
   Stats stats() const;
   std::vector<Timing> timings() const;
   void shutdown();
@@ -63,6 +64,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   SteadyClock clock_;
   const std::int64_t pid_;
   Identity identity_;
+  Placement placement_;
   std::shared_ptr<WorldCore> world_;        // when ranks are threads
   Poller poller_;
   Doorbell bell_;

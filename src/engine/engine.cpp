@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "engine/core.hpp"
+#include "submit/split_groups.hpp"
 
 namespace unisono {
 
@@ -79,6 +80,7 @@ Result<Engine> Engine::join(Options options, const ThreadWorld& world, Rank rank
 
 const Identity& Engine::identity() const { return core_->identity(); }
 const Options& Engine::options() const { return core_->options(); }
+const Placement& Engine::placement() const { return core_->placement(); }
 
 Ticket Engine::submit(Operation operation, Settings settings) {
   std::vector<Operation> operations;
@@ -161,6 +163,12 @@ Stats Engine::stats() const { return core_->stats(); }
 std::vector<Timing> Engine::timings() const { return core_->timings(); }
 void Engine::shutdown() {
   if (core_) core_->shutdown();
+}
+
+std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes, std::size_t groups,
+                                      Balance balance) {
+  return balance == Balance::bytes ? split_by_bytes(sizes, groups)
+                                   : split_by_count(sizes.size(), groups);
 }
 
 std::string_view version() { return UNISONO_VERSION; }

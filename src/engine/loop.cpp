@@ -36,7 +36,8 @@ OrderSettings order_settings(SetId set, const Options& options) {
 
 }  // namespace
 
-Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false), waits_(parts_.peers.size()) {
+Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false), waits_(parts_.peers.size()),
+      earlier_waits_(parts_.peers.size()) {
   if (parts_.beats && parts_.transport->size() > 1) {
     next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
   }
@@ -60,9 +61,9 @@ void Loop::open(SetId id, Members members) {
   if (members.me < 0) return;
   const OrderSettings settings = order_settings(id, *parts_.options);
   auto order = make_order(parts_.options->order, members, settings);
-  auto lanes = open_lanes(id, members);
+  auto channels = open_channels(id, members);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
-      id, std::move(members), std::move(order), std::move(lanes), parts_.planner.get(), parts_.options,
+      id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(), parts_.options,
       parts_.transport.get(), &buffers_, &pendings_, parts_.counters, parts_.timings, parts_.clock, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
@@ -74,23 +75,23 @@ void Loop::open(SetId id, Members members) {
   for (auto& [from, message] : early.mapped()) handle(from, message);
 }
 
-std::vector<std::unique_ptr<Lane>> Loop::open_lanes(SetId id, const Members& members) {
+std::vector<std::unique_ptr<Channel>> Loop::open_channels(SetId id, const Members& members) {
   const auto teams = static_cast<std::size_t>(parts_.options->teams);
   Neighbourhood* hood = parts_.neighbourhood.get();
-  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<Channel>> channels;
   for (std::size_t i = 0; i < teams; ++i) {
-    auto lane = std::make_unique<Lane>();
-    lane->next_move = i;
+    auto channel = std::make_unique<Channel>();
+    channel->next_move = i;
     const std::size_t slot = id * teams + i;
     if (hood != nullptr && members.count() > 1 && slot < kBoardSlots / 2 && hood->covers(members)) {
-      lane->team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, slot,
+      channel->team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, slot,
                                                &hood->own(), &hood->heap(),
                                                static_cast<int>(parts_.options->team_threads));
-      if (teams > 1) lane->mover = std::make_unique<Mover>(parts_.bell);
+      if (teams > 1) channel->mover = std::make_unique<Mover>(parts_.bell);
     }
-    lanes.push_back(std::move(lane));
+    channels.push_back(std::move(channel));
   }
-  return lanes;
+  return channels;
 }
 
 void Loop::light_pass() {
@@ -337,8 +338,13 @@ void Loop::tell_waits() {
     return;
   }
   waits_[0] = wait;
-  const SlowRank slow = find_slow_rank(waits_);
-  std::fill(waits_.begin(), waits_.end(), RankWait{});
+  // Ranks beat at their own times: a report that just missed this beat is in the one before.
+  std::vector<RankWait> latest = waits_;
+  for (std::size_t i = 0; i < latest.size(); ++i) {
+    if (latest[i].tensors == 0) latest[i] = earlier_waits_[i];
+  }
+  earlier_waits_ = std::exchange(waits_, std::vector<RankWait>(waits_.size()));
+  const SlowRank slow = find_slow_rank(latest);
   if (wait.tensors == 0) return;
   judge(slow);
   for (const PeerInfo& peer : parts_.peers) {

@@ -79,7 +79,7 @@ class Loop final : private TransportListener, private SetHost {
   void fail_all_pending(const Status& status);
   void open_world();
   void open(SetId id, Members members);
-  std::vector<std::unique_ptr<Lane>> open_lanes(SetId id, const Members& members);
+  std::vector<std::unique_ptr<Channel>> open_channels(SetId id, const Members& members);
   void keep(std::vector<std::unique_ptr<BucketRun>> runs);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
@@ -115,7 +115,8 @@ class Loop final : private TransportListener, private SetHost {
   bool tell_now_ = false;
   Status failed_;
   std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
-  std::vector<RankWait> waits_;             // rank 0: what the ranks said last
+  std::vector<RankWait> waits_;             // rank 0: what the ranks said since its last beat
+  std::vector<RankWait> earlier_waits_;     // the same of the beat before
   SlowRank slow_;
   Time leave_by_ = kNever, left_check_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;

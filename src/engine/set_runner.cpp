@@ -27,13 +27,13 @@ Status SetRunner::receive(Rank from, std::span<const std::byte> message, Time no
 void SetRunner::member_left(Rank rank, Time now) {
   // Nobody asked the member whether it would take part in a planned bucket. Where its counters
   // show that it has not, the bucket ends as if it had said so.
-  Lane& lane = *parts_.lanes.front();
-  if (lane.run != nullptr && lane.run->planned() && lane.run->local()) {
-    if (lane.lent) lane.mover->finish_step();
-    lane.lent = false;
-    if (!lane.run->joined()) {
-      lane.run->cancel();
-      end_run(lane, now);
+  Channel& channel = *parts_.channels.front();
+  if (channel.run != nullptr && channel.run->planned() && channel.run->local()) {
+    if (channel.lent) channel.mover->finish_step();
+    channel.lent = false;
+    if (!channel.run->joined()) {
+      channel.run->cancel();
+      end_run(channel, now);
     }
   }
   parts_.order->member_left(rank, now);
@@ -42,38 +42,38 @@ void SetRunner::member_left(Rank rank, Time now) {
 
 bool SetRunner::advance(Time now, std::size_t most_bytes) {
   bool worked = negotiate(now);
-  for (const auto& lane : parts_.lanes) worked |= advance(*lane, now, most_bytes);
+  for (const auto& channel : parts_.channels) worked |= advance(*channel, now, most_bytes);
   return worked;
 }
 
-bool SetRunner::advance(Lane& lane, Time now, std::size_t most_bytes) {
+bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
   bool worked = false;
-  while (!lane.drained() && lane.next_bytes() <= most_bytes &&
-         (lane.run != nullptr || start_next(lane, now))) {
-    if (lane.run == nullptr) {              // done at once
+  while (!channel.drained() && channel.next_bytes() <= most_bytes &&
+         (channel.run != nullptr || start_next(channel, now))) {
+    if (channel.run == nullptr) {              // done at once
       worked = true;
       continue;
     }
-    const Step step = lane.step();
-    if (lane.joined == kNever && !lane.lent && lane.run->joined()) lane.joined = parts_.clock->now();
-    if (!lane.lent && !lane.run->trouble().ok()) {
-      parts_.host->fail_job(lane.run->trouble());
+    const Step step = channel.step();
+    if (channel.joined == kNever && !channel.lent && channel.run->joined()) channel.joined = parts_.clock->now();
+    if (!channel.lent && !channel.run->trouble().ok()) {
+      parts_.host->fail_job(channel.run->trouble());
       return true;
     }
     if (step == Step::waiting) return worked;
     worked = true;
     if (step == Step::advanced) return worked;
-    end_run(lane, now);
+    end_run(channel, now);
   }
   return worked;
 }
 
-void SetRunner::end_run(Lane& lane, Time now) {
-  const std::unique_ptr<BucketRun> run = std::move(lane.run);
+void SetRunner::end_run(Channel& channel, Time now) {
+  const std::unique_ptr<BucketRun> run = std::move(channel.run);
   const Stance stance = run->stance();
   if (stance != Stance::unwilling) {
     Counters::add(parts_.counters->operations, run->tensor_count());
-    complete(lane, *run);
+    complete(channel, *run);
   } else {
     for (Pending& pending : run->give_back()) parts_.pendings->add(std::move(pending));
   }
@@ -84,7 +84,7 @@ void SetRunner::end_run(Lane& lane, Time now) {
 // What was planned to follow will be negotiated. Members had planned different lengths ahead, so the
 // count of buckets goes on from the one they all ended.
 void SetRunner::drop_planned(std::uint64_t last_bucket) {
-  std::deque<Bucket>& queue = parts_.lanes.front()->queue;
+  std::deque<Bucket>& queue = parts_.channels.front()->queue;
   for (const Bucket& bucket : queue) {
     for (const Response& response : bucket.responses) {
       std::erase_if(unended_, [&](const Unended& entry) { return entry.sequence == response.sequence; });
@@ -94,10 +94,10 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   next_bucket_ = last_bucket + 1;
 }
 
-void SetRunner::complete(const Lane& lane, BucketRun& run) {
+void SetRunner::complete(const Channel& channel, BucketRun& run) {
   Counters& counters = *parts_.counters;
   const Time moved = parts_.clock->now();
-  const Time joined = lane.joined == kNever ? lane.packed : lane.joined;
+  const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
   run.complete(release_);
   const Time done = parts_.clock->now();
   const auto ns = [](Nanos d) { return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0)); };
@@ -106,14 +106,14 @@ void SetRunner::complete(const Lane& lane, BucketRun& run) {
     const Pending& pending = tensor.pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
     parts_.timings->add(tensor.request->name, tensor.request->bytes(), run.bucket().id,
-                        {pending.submitted, pending.agreed, lane.begun, lane.packed, joined, moved, done});
+                        {pending.submitted, pending.agreed, channel.begun, channel.packed, joined, moved, done});
     Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
-    Counters::add(counters.wait_tensors_ns, ns(lane.begun - pending.agreed));
+    Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
     ++waits_;
     waited_ += joined - pending.submitted;
   }
-  Counters::add(counters.pack_ns, ns(lane.packed - lane.begun));
-  Counters::add(counters.wait_data_ns, ns(joined - lane.packed));
+  Counters::add(counters.pack_ns, ns(channel.packed - channel.begun));
+  Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
   Counters::add(counters.move_ns, ns(moved - joined));
   Counters::add(counters.unpack_ns, ns(done - moved));
 }
@@ -125,7 +125,7 @@ RankWait SetRunner::take_wait() {
   return wait;
 }
 
-// Tells the order in the order of sequences, whatever lane was faster.
+// Tells the order in the order of sequences, whatever channel was faster.
 void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
   for (const Response& response : bucket.responses) {
     for (Unended& entry : unended_) {
@@ -147,13 +147,13 @@ void SetRunner::tell_ended(Time now) {
 }
 
 bool SetRunner::ready() const {
-  return std::any_of(parts_.lanes.begin(), parts_.lanes.end(),
-                     [](const auto& lane) { return lane->ready(); });
+  return std::any_of(parts_.channels.begin(), parts_.channels.end(),
+                     [](const auto& channel) { return channel->ready(); });
 }
 
 bool SetRunner::drained() const {
-  return std::all_of(parts_.lanes.begin(), parts_.lanes.end(),
-                     [](const auto& lane) { return lane->drained(); });
+  return std::all_of(parts_.channels.begin(), parts_.channels.end(),
+                     [](const auto& channel) { return channel->drained(); });
 }
 
 bool SetRunner::negotiate(Time now) {
@@ -163,6 +163,11 @@ bool SetRunner::negotiate(Time now) {
   output_.responses.clear();
   output_.stalls.clear();
   parts_.order->negotiate(now, output_);
+  if (parts_.id == 0) {
+    const OrderCounts counts = parts_.order->counts();
+    Counters::set(parts_.counters->cache_hits, counts.cache_hits);
+    Counters::set(parts_.counters->cache_misses, counts.cache_misses);
+  }
   for (const OrderMessage& message : output_.messages) {
     parts_.host->post_order(parts_.id, message.to, message.bytes);
   }
@@ -200,11 +205,11 @@ void SetRunner::enqueue(std::vector<Response> responses) {
       })->parts++;
     }
     // Decisions give out ids, and planned buckets must not overtake each other's stance: all of
-    // those share one lane.
+    // those share one channel.
     const Response& first = bucket.responses.front();
     const bool anywhere = !first.planned && first.tensors.front().kind <= Collective::barrier;
-    const std::size_t lane = anywhere ? bucket.id % parts_.lanes.size() : 0;
-    parts_.lanes[lane]->queue.push_back(std::move(bucket));
+    const std::size_t channel = anywhere ? bucket.id % parts_.channels.size() : 0;
+    parts_.channels[channel]->queue.push_back(std::move(bucket));
   }
 }
 
@@ -216,10 +221,10 @@ void SetRunner::log_order(const Response& response) {
   Counters::set(parts_.counters->order_digest, digest);
 }
 
-bool SetRunner::start_next(Lane& lane, Time now) {
-  if (lane.queue.empty()) return false;
-  Bucket bucket = std::move(lane.queue.front());
-  lane.queue.pop_front();
+bool SetRunner::start_next(Channel& channel, Time now) {
+  if (channel.queue.empty()) return false;
+  Bucket bucket = std::move(channel.queue.front());
+  channel.queue.pop_front();
   if (run_at_once(bucket)) {
     ended(bucket, Stance::willing, now);
     return true;
@@ -244,17 +249,17 @@ bool SetRunner::start_next(Lane& lane, Time now) {
     }
   }
   Counters::add(parts_.counters->buckets);
-  lane.begun = parts_.clock->now();
-  lane.joined = kNever;
-  lane.run = std::make_unique<BucketRun>(
+  channel.begun = parts_.clock->now();
+  channel.joined = kNever;
+  channel.run = std::make_unique<BucketRun>(
       std::move(bucket), std::move(pendings),
-      RunContext{parts_.transport, &parts_.members, lane.team.get(), parts_.buffers,
-                 parts_.options, &lane.next_move, parts_.lanes.size()});
-  if (auto status = lane.run->start(); !status) {
+      RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
+                 parts_.options, &channel.next_move, parts_.channels.size()});
+  if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
   }
-  lane.packed = parts_.clock->now();
+  channel.packed = parts_.clock->now();
   return true;
 }
 
@@ -298,14 +303,14 @@ void SetRunner::fail_tensors(const Response& response, const Status& status) {
 
 std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
   std::vector<std::unique_ptr<BucketRun>> runs;
-  for (const auto& lane : parts_.lanes) {
-    lane->queue.clear();
-    if (lane->run == nullptr) continue;
-    if (lane->lent) lane->mover->finish_step();
-    lane->lent = false;
-    Counters::add(parts_.counters->operations_failed, lane->run->tensor_count());
-    lane->run->fail(status, release_);
-    runs.push_back(std::move(lane->run));
+  for (const auto& channel : parts_.channels) {
+    channel->queue.clear();
+    if (channel->run == nullptr) continue;
+    if (channel->lent) channel->mover->finish_step();
+    channel->lent = false;
+    Counters::add(parts_.counters->operations_failed, channel->run->tensor_count());
+    channel->run->fail(status, release_);
+    runs.push_back(std::move(channel->run));
   }
   unended_.clear();
   return runs;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // One process set at work: its order, its planner, and the buckets that are on their way.
-// Sets run side by side; within a lane of a set buckets run one after the other in agreed order.
+// Sets run side by side; within a channel of a set buckets run one after the other in agreed order.
 // Thread: the engine's driver.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/lane.hpp"
+#include "engine/channel.hpp"
 #include "engine/pendings.hpp"
 #include "observe/counters.hpp"
 #include "observe/straggler.hpp"
@@ -39,7 +39,7 @@ struct SetParts {
   SetId id = 0;
   Members members;
   std::unique_ptr<Order> order;
-  std::vector<std::unique_ptr<Lane>> lanes;  // at least one; as many on all members
+  std::vector<std::unique_ptr<Channel>> channels;  // at least one; as many on all members
   const Planner* planner = nullptr;
   const Options* options = nullptr;
   Transport* transport = nullptr;
@@ -59,7 +59,7 @@ class SetRunner {
   void submit(Request request, Time now);
   Status receive(Rank from, std::span<const std::byte> message, Time now);
   void member_left(Rank rank, Time now);
-  // Negotiates and moves what can be moved now; true when anything happened. Lanes whose next
+  // Negotiates and moves what can be moved now; true when anything happened. Channels whose next
   // bucket is larger than most_bytes are left alone.
   bool advance(Time now, std::size_t most_bytes);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
@@ -78,11 +78,11 @@ class SetRunner {
   bool negotiate(Time now);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
-  bool advance(Lane& lane, Time now, std::size_t most_bytes);
-  bool start_next(Lane& lane, Time now);
+  bool advance(Channel& channel, Time now, std::size_t most_bytes);
+  bool start_next(Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
-  void end_run(Lane& lane, Time now);
-  void complete(const Lane& lane, BucketRun& run);
+  void end_run(Channel& channel, Time now);
+  void complete(const Channel& channel, BucketRun& run);
   void drop_planned(std::uint64_t last_bucket);
   void ended(const Bucket& bucket, Stance stance, Time now);
   void tell_ended(Time now);

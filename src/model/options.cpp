@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "model/cpu_request.hpp"
 #include "model/option_sources.hpp"
 #include "model/option_values.hpp"
 
@@ -26,6 +27,7 @@ struct Entry {
 };
 
 constexpr std::string_view kMicrosecondsOrAuto = "microseconds or auto";
+constexpr std::string_view kCpuSets = "off, a fraction or lists";
 constexpr std::string_view kMilliseconds = "milliseconds";
 constexpr std::string_view kCount = "a count from ";
 constexpr std::int64_t kMostCount = 1 << 20;
@@ -119,6 +121,11 @@ constexpr Entry kEntries[] = {
     {{"spin_us", "UNISONO_SPIN_US", "", kMicrosecondsOrAuto, false,
       "How long a waiting thread looks again before it sleeps. auto: by the cores it may use."},
      &Options::spin_us},
+    {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
+      "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter of "
+      "this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very CPUs. The "
+      "engine binds its own threads; the other sets are for the program to use (placement())."},
+     &Options::cpu_sets},
     {{"log", "UNISONO_LOG", "HOROVOD_LOG_LEVEL", "one of debug|info|warn|error|off", false,
       "The least urgent lines written to standard error."},
      &Options::log},
@@ -152,13 +159,20 @@ std::string allowed_text(const OptionRow& row) {
   if (row.kind == kMilliseconds) return "a number of milliseconds from 0.001 to 60000";
   if (is_count(row.kind)) return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
   if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
+  if (row.kind == kCpuSets) {
+    return "off, a fraction of the cores between 0 and 1, or lists that do not overlap, such as "
+           "engine=0-1;input=2-3;compute=4-15, where only input may be empty";
+  }
   return join_text(choices_of(row.kind));
 }
 
 // One overload per type of member: true when the text is allowed and was stored.
 bool store(std::string& field, const OptionRow& row, std::string_view text) {
   const auto choices = choices_of(row.kind);
-  if (std::find(choices.begin(), choices.end(), text) == choices.end()) return false;
+  const bool allowed = row.kind == kCpuSets
+                           ? parse_cpu_request(text).has_value()
+                           : std::find(choices.begin(), choices.end(), text) != choices.end();
+  if (!allowed) return false;
   field = text;
   return true;
 }

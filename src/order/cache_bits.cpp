@@ -33,21 +33,59 @@ std::vector<Run> runs_of(const std::vector<std::uint32_t>& positions) {
   return runs;
 }
 
-}  // namespace
-
-void put_positions(ByteWriter& out, const std::vector<std::uint32_t>& positions) {
+ByteWriter as_runs(const std::vector<std::uint32_t>& positions) {
   const std::vector<Run> runs = runs_of(positions);
-  put_varint(out, runs.size());
+  ByteWriter out;
+  put_varint(out, runs.size() << 1);
   for (const Run& run : runs) {
     put_varint(out, run.skipped);
     put_varint(out, run.bytes.size());
     out.put_raw(std::as_bytes(std::span(run.bytes)));
   }
+  return out;
+}
+
+// Steps from one position to the next: shorter while the bits are few and far between.
+ByteWriter as_steps(const std::vector<std::uint32_t>& positions) {
+  ByteWriter out;
+  put_varint(out, positions.size() << 1 | 1);
+  std::uint64_t next = 0;                 // the least that may follow
+  for (const std::uint32_t position : positions) {
+    put_varint(out, position - next);
+    next = std::uint64_t{position} + 1;
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> get_steps(ByteReader& in, std::uint64_t count) {
+  std::vector<std::uint32_t> positions;
+  if (count > in.remaining()) in.fail();
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint64_t step = get_varint(in);
+    if (step > kPositionMax || next + step >= kPositionMax) {
+      in.fail();
+      break;
+    }
+    positions.push_back(static_cast<std::uint32_t>(next + step));
+    next += step + 1;
+  }
+  return positions;
+}
+
+}  // namespace
+
+void put_positions(ByteWriter& out, const std::vector<std::uint32_t>& positions) {
+  if (positions.empty()) return put_varint(out, 0);
+  const ByteWriter runs = as_runs(positions), steps = as_steps(positions);
+  out.put_raw((steps.size() < runs.size() ? steps : runs).bytes());
 }
 
 std::vector<std::uint32_t> get_positions(ByteReader& in) {
   std::vector<std::uint32_t> positions;
-  const std::uint64_t runs = get_varint(in);
+  const std::uint64_t head = get_varint(in);
+  if ((head & 1) != 0) return get_steps(in, head >> 1);
+  const std::uint64_t runs = head >> 1;
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < runs && in.ok(); ++i) {
     const std::uint64_t skipped = get_varint(in);

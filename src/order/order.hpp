@@ -42,7 +42,20 @@ struct OrderOutput {
   std::vector<Stall> stalls;            // newly due reports
 };
 
+// Requests of this rank that a strategy with a response cache has seen answered.
+struct OrderCounts {
+  std::uint64_t cache_hits = 0;         // as one bit
+  std::uint64_t cache_misses = 0;       // as a request
+
+  OrderCounts& operator+=(const OrderCounts& more) {
+    cache_hits += more.cache_hits;
+    cache_misses += more.cache_misses;
+    return *this;
+  }
+};
+
 class CachePool;
+class TopoPool;
 
 struct OrderSettings {
   SetId set = 0;
@@ -52,6 +65,7 @@ struct OrderSettings {
   int tree_radix = 16;                  // tree, cache: children of an inner node
   std::size_t cache_capacity = 1024;    // cache: responses remembered
   CachePool* cache_pool = nullptr;      // cache: shared by members of one process; outlives them
+  std::shared_ptr<TopoPool> topo_pool;  // topo: the same for plans; may be null
   std::string pacing = "event";         // event, cycle, gs, nbcs
   Nanos cycle{1'000'000};               // cycle, gs, nbcs: from one round's begin to the next
   int gs_cycles = 1;                    // gs: rounds between two agreements on the sleep
@@ -84,6 +98,8 @@ class Order {
   virtual Time deadline() const = 0;
   // Requests submitted here and not yet answered.
   virtual std::size_t waiting() const = 0;
+  // Since it was made; nothing where there is no cache.
+  virtual OrderCounts counts() const { return {}; }
 };
 
 std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings);

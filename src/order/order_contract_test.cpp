@@ -12,15 +12,16 @@ namespace unisono {
 namespace {
 
 TEST_P(OrderContract, RandomSubmissionsGiveOneLogWithOneSetOfRounds) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(150); ++seed) {
     SCOPED_TRACE(cat("seed ", seed));
     Rng rng(seed * 7919 + 1);
     const int members = 1 + static_cast<int>(rng.below(17));
     OrderSettings settings;
     settings.tree_radix = kRadices[rng.below(kRadices.size())];
     VirtualNet n = net(members, seed, settings);
-    const auto tensors = 1 + rng.below(30);
-    for (int step = 0; step < 3; ++step) {
+    constexpr int kSteps = 6;
+    const auto tensors = 1 + rng.below(20);
+    for (int step = 0; step < kSteps; ++step) {
       std::vector<std::vector<std::vector<Request>>> todo(static_cast<std::size_t>(members));
       for (std::uint64_t t = 0; t < tensors; ++t) {
         std::vector<Request> parcel = {tensor_request(cat("t", t))};
@@ -43,11 +44,9 @@ TEST_P(OrderContract, RandomSubmissionsGiveOneLogWithOneSetOfRounds) {
     }
     expect_same_logs(n);
     const auto all = n.flat(0);
-    EXPECT_EQ(all.size(), 3 * tensors);
-    for (const Response& r : all) {
-      EXPECT_TRUE(r.error.ok()) << r.error.to_string();
-      EXPECT_EQ(r.tensors.size(), r.tensors[0].group.empty() ? 1u : 3u);
-    }
+    EXPECT_EQ(parcel_count(all), kSteps * tensors);
+    for (const Response& r : all) EXPECT_TRUE(r.error.ok()) << r.error.to_string();
+    EXPECT_EQ(n.planned > 0, plans());
     for (int i = 0; i < members; ++i) EXPECT_EQ(n.at(i).waiting(), 0u);
     for (const auto& round : n.rounds[0]) {
       for (std::size_t i = 1; i < round.size(); ++i) {
@@ -58,6 +57,7 @@ TEST_P(OrderContract, RandomSubmissionsGiveOneLogWithOneSetOfRounds) {
 }
 
 TEST_P(OrderContract, OneMemberNeedsNoMessages) {
+  if (paced()) GTEST_SKIP() << "a paced member has rounds for ever";
   VirtualNet n = net(1);
   n.submit_all(tensor_request("x"));
   EXPECT_LE(n.at(0).deadline(), n.now());
@@ -68,6 +68,7 @@ TEST_P(OrderContract, OneMemberNeedsNoMessages) {
 }
 
 TEST_P(OrderContract, IdleMembersSendNothing) {
+  if (paced()) GTEST_SKIP() << "a paced set has rounds also when there is nothing to say";
   VirtualNet n = net(4);
   n.settle();
   EXPECT_EQ(n.messages_sent, 0u);
@@ -147,7 +148,7 @@ TEST_P(OrderContract, ProcessSetRequestsAreOrderedLikeTensors) {
   EXPECT_EQ(n.flat(0)[0].value, -1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OrderContract, testing::ValuesIn(kOrderStrategies), strategy_name);
+INSTANTIATE_TEST_SUITE_P(All, OrderContract, testing::ValuesIn(kOrderCases), case_name);
 
 TEST(Order, UnknownStrategyIsNull) {
   EXPECT_EQ(make_order("rumour", Members::of({0}, 0), {}), nullptr);

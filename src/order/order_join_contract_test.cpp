@@ -119,8 +119,8 @@ TEST_P(OrderJoinContract, BarrierPassesPastPendingTensorsAndJoinedMembers) {
   EXPECT_TRUE(n.flat(2)[0].error.ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OrderJoinContract, testing::ValuesIn(kOrderStrategies),
-                         strategy_name);
+INSTANTIATE_TEST_SUITE_P(All, OrderJoinContract, testing::ValuesIn(kOrderCases),
+                         case_name);
 
 }  // namespace
 }  // namespace unisono

@@ -163,8 +163,8 @@ TEST_P(OrderMismatchContract, GroupsOfDifferentContentsFailEverywhere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OrderMismatchContract, testing::ValuesIn(kOrderStrategies),
-                         strategy_name);
+INSTANTIATE_TEST_SUITE_P(All, OrderMismatchContract, testing::ValuesIn(kOrderCases),
+                         case_name);
 
 }  // namespace
 }  // namespace unisono

@@ -36,6 +36,7 @@ std::vector<std::byte> encode_wave(WaveKind kind, std::uint64_t round, Nanos sle
     out.put(round);
     out.put(static_cast<std::int64_t>(sleep.count()));
   }
+  out.put(static_cast<std::uint32_t>(riders.size()));
   for (const std::vector<std::byte>& rider : riders) {
     out.put(static_cast<std::uint32_t>(rider.size()));
     out.put_raw(rider);
@@ -52,7 +53,7 @@ Result<Wave> decode_wave(Rank from, std::span<const std::byte> message) {
     wave.round = in.get<std::uint64_t>();
     wave.sleep = Nanos(in.get<std::int64_t>());
   }
-  while (in.ok() && in.remaining() > 0) {
+  for (auto left = in.get<std::uint32_t>(); in.ok() && left > 0; --left) {
     const auto size = in.get<std::uint32_t>();
     wave.riders.push_back(in.get_raw(size));
   }

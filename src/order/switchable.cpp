@@ -27,6 +27,7 @@ class Switchable final : public Order {
   std::vector<Request> release() override { return current_->release(); }
   Time deadline() const override { return current_->deadline(); }
   std::size_t waiting() const override { return current_->waiting(); }
+  OrderCounts counts() const override { return OrderCounts(replaced_) += current_->counts(); }
 
   Status receive(Rank from, std::span<const std::byte> message, Time now) override {
     if (Status status = std::exchange(early_fault_, {}); !status) return status;
@@ -91,6 +92,7 @@ class Switchable final : public Order {
 
   void replace(std::string_view strategy, Time now) {
     std::vector<Request> unanswered = current_->release();
+    replaced_ += current_->counts();
     current_ = remake(strategy);
     settings_.first_sequence = next_sequence_;
     for (const Rank rank : left_) current_->member_left(rank, now);
@@ -109,6 +111,7 @@ class Switchable final : public Order {
   std::vector<Rank> left_;
   Status early_fault_;                  // of a message that came before its epoch, told at the next
   std::uint64_t next_sequence_ = 0;
+  OrderCounts replaced_;                // of the strategies before this one
 };
 
 }  // namespace

@@ -116,6 +116,8 @@ class Topo final : public Order {
     return planned_ ? planned_->waiting() : inner_->waiting() - (consent_waits_ ? 1 : 0);
   }
 
+  OrderCounts counts() const override { return OrderCounts(replaced_) += inner_->counts(); }
+
  private:
   enum class State { learning, proposing, adopted, planned };
   struct Given {                        // a response of the inner order that has not ended
@@ -251,6 +253,7 @@ class Topo final : public Order {
   void begin_plan(Time now) {
     state_ = State::planned;
     std::vector<Request> unanswered = release();
+    replaced_ += inner_->counts();
     // Members come here at different times: what the old inner order still says is void, and what
     // the new one of others says already is kept.
     inner_ = make_inner_(members_, inner_settings());
@@ -345,6 +348,7 @@ class Topo final : public Order {
   Nanos patience_;
   std::deque<Given> given_;
   std::uint64_t next_sequence_;
+  OrderCounts replaced_;                // of the inner orders before this one
   std::vector<Rank> left_;
   Status fault_;                        // found outside receive(), told at the next
 };
@@ -359,12 +363,15 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings, TopoPo
 }
 
 std::unique_ptr<Order> make_topo(Members members, OrderSettings settings) {
-  return make_topo(std::move(members), std::move(settings), TopoPolicy{}, make_cache);
+  TopoPolicy policy;
+  policy.pool = settings.topo_pool;
+  return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
 
 std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.name = "auto";
+  policy.pool = settings.topo_pool;
   policy.learn_first = 3 * settings.learn_steps;
   policy.doublings_max = 10;
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);

@@ -21,6 +21,7 @@
 #include "base/rng.hpp"
 #include "base/text.hpp"
 #include "order/order.hpp"
+#include "order/virtual_moves.hpp"
 
 namespace unisono {
 
@@ -34,7 +35,8 @@ class TopoNet {
  public:
   using Make = std::function<std::unique_ptr<Order>(Members)>;
 
-  TopoNet(int members, std::uint64_t seed, const Make& make) : rng_(seed) {
+  TopoNet(int members, std::uint64_t seed, const Make& make)
+      : rng_(seed), moves_(static_cast<std::size_t>(members)) {
     std::vector<Rank> ranks;
     for (int i = 0; i < members; ++i) ranks.push_back(rank(i));
     all_.resize(static_cast<std::size_t>(members));
@@ -82,8 +84,6 @@ class TopoNet {
   struct Member {
     std::unique_ptr<Order> order;
     std::deque<Response> queue;
-    std::size_t operation = 0;          // data operations ended or entered
-    bool entered = false;
     bool dirty = false;                 // something new for negotiate()
     bool heard = false;                 // messages negotiate() has not looked at
     std::set<std::string> outstanding;
@@ -93,10 +93,6 @@ class TopoNet {
     std::map<std::string, std::vector<Status>> results;
     std::size_t planned = 0;            // planned responses that ran
     bool leaves = false, gone = false;
-  };
-  struct Operation {
-    std::string what;
-    std::map<int, Stance> entered;
   };
 
   Member& at(int index) { return all_[static_cast<std::size_t>(index)]; }
@@ -213,35 +209,20 @@ class TopoNet {
       end(index, Stance::willing);
       return true;
     }
-    Operation& operation = operations_[member.operation];
-    if (!member.entered) {
-      member.entered = true;
-      if (operation.what.empty()) operation.what = names_of(front);
-      if (operation.what != names_of(front)) {
-        fail(cat("member ", index, " runs [", names_of(front), "], others [", operation.what, "]"));
+    const auto me = static_cast<std::size_t>(index);
+    if (!moves_.entered(me)) {
+      if (!moves_.enter(me, names_of(front), front.stance)) {
+        fail(cat("member ", index, " runs [", names_of(front), "], others [", moves_.what(me), "]"));
       }
       if (front.planned && front.stance != Stance::unwilling) check_submitted(index, front);
-      operation.entered[index] = front.stance;
       return true;
     }
-    Stance strongest = Stance::willing;
-    bool missing = false, impossible = false;
-    for (int i = 0; i < size(); ++i) {
-      const auto it = operation.entered.find(i);
-      if (it != operation.entered.end()) {
-        strongest = std::max(strongest, it->second);
-      } else {
-        missing = true;
-        impossible |= at(i).gone;
-      }
-    }
-    // Nobody can run what a member that left did not enter, so there is nothing to wait for.
-    if (missing && !(front.planned && impossible)) return false;
-    if (missing) strongest = Stance::unwilling;
-    ++member.operation;
-    member.entered = false;
-    if (strongest != Stance::unwilling) member.log.push_back(names_of(front));
-    end(index, strongest);
+    const std::optional<Stance> strongest = moves_.outcome(me);
+    // Nobody waits for a member that left where everybody was asked: the order has failed that.
+    if (!strongest || (!front.planned && *strongest == Stance::unwilling)) return false;
+    moves_.end(me);
+    if (*strongest != Stance::unwilling) member.log.push_back(names_of(front));
+    end(index, *strongest);
     return true;
   }
 
@@ -286,6 +267,7 @@ class TopoNet {
     const bool idle = member.steps.empty() && member.outstanding.empty() && member.queue.empty();
     if (!member.leaves || !idle) return false;
     member.gone = true;
+    moves_.leave(static_cast<std::size_t>(index));
     for (int i = 0; i < size(); ++i) {
       if (at(i).gone) continue;
       // Saying goodbye is the last thing it sends.
@@ -333,7 +315,7 @@ class TopoNet {
   Time now_{1};
   std::vector<Member> all_;
   std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> links_;
-  std::map<std::size_t, Operation> operations_;
+  VirtualMoves moves_;
   std::pair<int, int> slow_{-1, -1};
   bool pipelined_ = false;
   std::size_t messages_ = 0;

@@ -9,9 +9,12 @@
 namespace unisono {
 namespace {
 
-// Half of the time to a stall report: by then the root has seen who is missing.
+// Half of the time to a stall report or failure, whichever is first: by then the root has seen who
+// is missing.
 Nanos patience_of(const OrderSettings& settings) {
-  return (settings.stall_warning > Nanos(0) ? settings.stall_warning : settings.stall_limit) / 2;
+  const Nanos warning = settings.stall_warning, limit = settings.stall_limit;
+  if (warning <= Nanos(0) || limit <= Nanos(0)) return std::max(warning, limit) / 2;
+  return std::min(warning, limit) / 2;
 }
 
 }  // namespace

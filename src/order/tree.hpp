@@ -48,6 +48,7 @@ class TreeOrder final : public Order {
   std::vector<Request> release() override { return local_.release(); }
   Time deadline() const override;
   std::size_t waiting() const override { return local_.waiting() + unemitted_; }
+  OrderCounts counts() const override { return counts_; }
 
  private:
   using Entry = LocalQueue::Entry;
@@ -117,6 +118,7 @@ class TreeOrder final : public Order {
   std::vector<std::vector<std::byte>> relays_;    // rounds the children have not got yet
   std::size_t unemitted_ = 0;           // requests of this rank answered in rounds_
   std::uint64_t round_ = 0, next_sequence_, messages_up_ = 0;
+  OrderCounts counts_;
   std::string last_name_;               // the last thing this member submitted
   Time last_at_;
 };

@@ -108,12 +108,16 @@ bool TreeOrder::settle(Answer& answer, std::vector<Request>& own) {
   if (answer.position >= 0) return settle_hit(answer, own);
   const auto sent = [](const Entry& entry) { return entry.message != 0 && entry.position < 0; };
   // The root has the whole of every response.
-  if (answer.alike && !root_) return local_.complete(answer.response, sent);
+  if (answer.alike && !root_) {
+    if (caches_) counts_.cache_misses += answer.response.tensors.size();
+    return local_.complete(answer.response, sent);
+  }
   const bool failed = !answer.response.error.ok();
   std::vector<Request> mine =
       local_.answered(answer.response, [&](const Entry& entry, std::size_t i) {
         return sent(entry) && (!failed || answer.counted[i].test(me_));
       });
+  if (caches_) counts_.cache_misses += mine.size();
   if (!answer.alike) own = std::move(mine);
   return true;
 }
@@ -130,6 +134,7 @@ bool TreeOrder::settle_hit(Answer& answer, std::vector<Request>& own) {
     mine.push_back(local_.finish(*entry));
     entry = next;
   }
+  counts_.cache_hits += mine.size();
   if (!canonical) answer.response.tensors = cached.tensors;
   answer.response.extents = cached.extents;
   --bits_under_way_;

@@ -228,8 +228,10 @@ TEST_P(DeepTree, LeavingMemberFailsEverythingWherever) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeepTree, testing::Values("coordinator", "tree", "cache"),
-                         strategy_name);
+INSTANTIATE_TEST_SUITE_P(All, DeepTree,
+                         testing::Values(OrderCase{"coordinator", "event"},
+                                         OrderCase{"tree", "event"}, OrderCase{"cache", "event"}),
+                         case_name);
 
 }  // namespace
 }  // namespace unisono

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "order/topo_plan.hpp"
 
 namespace unisono::sim {
 namespace {
@@ -70,6 +71,7 @@ void Run::make_ranks() {
   const RankList shared(std::move(all));
   OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
+  tuning.topo_pool = std::make_shared<TopoPool>();
   tuning.pacing = "event";
   OrderSettings paced = tuning;
   paced.pacing = settings_.pacing;
@@ -166,7 +168,10 @@ void Run::begin_step(std::int64_t now) {
   for (int i = 0; i < settings_.ranks; ++i) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     if (!r.alive) continue;
-    r.noise = step_noise(settings_.host, r.rng);
+    // By rank and measured step alone, so that whatever is compared under one seed sees one noise.
+    Rng noise(mix(mix(settings_.seed, static_cast<std::uint64_t>(i)),
+                  static_cast<std::uint64_t>(metrics_.steps() - warm_up_)));
+    r.noise = step_noise(settings_.host, noise);
     r.step_begin_ns = now;
     r.lost_ns = 0;
     r.compute_end_ns = 0;

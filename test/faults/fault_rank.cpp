@@ -6,6 +6,8 @@
 //   loop      allreduces until an error, or rank 0 stops all by stop_s or SIGTERM; checks every sum
 //             elements, tensors, dtype=float32|float64|int64, stop_s, end=leave|abrupt, linger_s
 //             fault=kill|stop|exit|quit on fault_rank after fault_ms; slow_s on slow_rank once
+//   kind      one collective of what=tiny|user|arena|fused|persistent|broadcast|allgather|
+//             reducescatter|alltoall|barrier after the other until an error; checks every result
 //   mismatch  what=shape|dtype|op|root|kind: the last rank differs
 //   use       misuse found locally: before init, twice, duplicate, forked, after shutdown
 //
@@ -19,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "algorithms.hpp"
 #include "json_line.hpp"
 #include "unisono/unisono.hpp"
 
@@ -261,6 +264,17 @@ void mismatch(Engine& engine, const Arguments& arguments) {
   tell_status("after", engine.rank(), after).flag("right", one[0] == engine.size()).print();
 }
 
+void loop_kind(Engine& engine, const Arguments& arguments) {
+  const Failed failed = loop_until_failure(engine, arguments.text("what", ""));
+  tell_status("error", engine.rank(), failed.status)
+      .number("at_ns", failed.at_ns)
+      .number("round", failed.round)
+      .number("wrong", failed.wrong)
+      .flag("untouched", failed.spared)
+      .flag("same", failed.same)
+      .print();
+}
+
 int run(const std::string& mode, const Arguments& arguments) {
   ::signal(SIGTERM, [](int) { asked_to_stop = 1; });
   const Rank asked = std::getenv("UNISONO_RANK") ? std::atoi(std::getenv("UNISONO_RANK")) : 0;
@@ -283,6 +297,8 @@ int run(const std::string& mode, const Arguments& arguments) {
   const std::string dtype = arguments.text("dtype", "float32");
   if (mode == "mismatch") {
     mismatch(engine, arguments);
+  } else if (mode == "kind") {
+    loop_kind(engine, arguments);
   } else if (dtype == "float64") {
     loop<double>(engine, arguments);
   } else if (dtype == "int64") {
@@ -300,7 +316,7 @@ int use_errors();
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "use") return use_errors();
-  if (mode == "loop" || mode == "mismatch") return run(mode, Arguments(argc, argv));
-  std::fprintf(stderr, "usage: fault_rank loop|mismatch|use [key=value ...]\n");
+  if (mode == "loop" || mode == "kind" || mode == "mismatch") return run(mode, Arguments(argc, argv));
+  std::fprintf(stderr, "usage: fault_rank loop|kind|mismatch|use [key=value ...]\n");
   return 2;
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/lane.hpp"
+#include "engine/channel.hpp"
 
 namespace unisono {
 
-Step Lane::step() {
+Step Channel::step() {
   if (mover == nullptr || !run->local()) return run->step();
   if (lent) {
     if (!mover->idle()) return Step::waiting;
@@ -17,7 +17,7 @@ Step Lane::step() {
   return Step::advanced;
 }
 
-bool Lane::ready() const {
+bool Channel::ready() const {
   if (run == nullptr) return !queue.empty();
   return lent ? mover->idle() : run->ready();
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // One channel of a process set: buckets run through it one after the other, in the same order on all
-// members. A set with several teams has several lanes, and so several buckets in flight.
+// members. A set with several teams has several channels, and so several buckets in flight.
 // Thread: the engine's driver.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace unisono {
 
-struct Lane {
+struct Channel {
   std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
   std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
   std::uint64_t next_move = 0;
@@ -26,7 +26,7 @@ struct Lane {
   // One turn of the run; waiting while the mover has it.
   Step step();
   bool ready() const;
-  // Of the bucket that runs or comes next; the lane is not drained.
+  // Of the bucket that runs or comes next; the channel is not drained.
   std::size_t next_bytes() const { return run != nullptr ? run->bucket().bytes : queue.front().bytes; }
   bool drained() const { return run == nullptr && queue.empty(); }
 };

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// For tests: the data operations of one set, without the data. Every member goes through the same
+// operations one after the other; one ends with the strongest stance of all members once all have
+// entered it, and unwilling when a member that left had not.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/response.hpp"
+
+namespace unisono {
+
+class VirtualMoves {
+ public:
+  explicit VirtualMoves(std::size_t members) : at_(members), gone_(members) {}
+
+  bool entered(std::size_t member) const { return at_[member].entered; }
+  // The member's next operation; false when another member called it something else.
+  bool enter(std::size_t member, const std::string& what, Stance stance) {
+    at_[member].entered = true;
+    Operation& operation = operations_[at_[member].operation];
+    if (operation.entered.empty()) operation.what = what;
+    operation.entered[member] = stance;
+    return operation.what == what;
+  }
+  const std::string& what(std::size_t member) const {
+    return operations_.at(at_[member].operation).what;
+  }
+  // Of the operation the member has entered; nothing while it has to wait for others.
+  std::optional<Stance> outcome(std::size_t member) const {
+    const Operation& operation = operations_.at(at_[member].operation);
+    Stance strongest = Stance::willing;
+    bool waits = false, impossible = false;
+    for (std::size_t i = 0; i < at_.size(); ++i) {
+      const auto it = operation.entered.find(i);
+      if (it != operation.entered.end()) {
+        strongest = std::max(strongest, it->second);
+      } else {
+        waits = true;
+        impossible |= gone_[i];
+      }
+    }
+    if (impossible) return Stance::unwilling;
+    return waits ? std::nullopt : std::optional(strongest);
+  }
+  void end(std::size_t member) {
+    ++at_[member].operation;
+    at_[member].entered = false;
+  }
+  void leave(std::size_t member) { gone_[member] = true; }
+
+ private:
+  struct Operation {
+    std::string what;
+    std::map<std::size_t, Stance> entered;
+  };
+  struct Place {
+    std::size_t operation = 0;          // under way or next
+    bool entered = false;
+  };
+
+  std::vector<Place> at_;
+  std::vector<bool> gone_;
+  std::map<std::size_t, Operation> operations_;
+};
+
+}  // namespace unisono

@@ -9,6 +9,9 @@
 #include "base/text.hpp"
 
 namespace unisono {
+namespace {
+constexpr Nanos kBurst = std::chrono::microseconds(100);
+}
 
 SetRunner::SetRunner(SetParts parts)
     : parts_(std::move(parts)),
@@ -41,7 +44,10 @@ void SetRunner::member_left(Rank rank, Time now) {
 }
 
 bool SetRunner::advance(Time now, std::size_t most_bytes) {
-  bool worked = negotiate(now);
+  // Who speaks again so soon is in the middle of a burst: the engine thread, woken for it, says the
+  // rest of it at once.
+  const bool burst = most_bytes != SIZE_MAX && now - spoke_ < kBurst;
+  bool worked = !burst && negotiate(now);
   for (const auto& channel : parts_.channels) worked |= advance(*channel, now, most_bytes);
   return worked;
 }
@@ -171,6 +177,7 @@ bool SetRunner::negotiate(Time now) {
   for (const OrderMessage& message : output_.messages) {
     parts_.host->post_order(parts_.id, message.to, message.bytes);
   }
+  if (!output_.messages.empty()) spoke_ = now;
   for (const Stall& stall : output_.stalls) log_line(LogLevel::warn, stall.sentence);
   if (output_.responses.empty()) return !output_.messages.empty();
 

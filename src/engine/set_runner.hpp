@@ -92,6 +92,7 @@ class SetRunner {
   SetParts parts_;
   ReleaseName release_;
   bool negotiate_ = false;                  // something new for the order to look at
+  Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, emitted_ = 0;
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
   Nanos waited_{0};                         // all of them together

@@ -29,6 +29,11 @@ struct Handover {
   std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
 };
 
+// What an operation fails with that the end of the engine overtook.
+inline Status shut_down_status() {
+  return Status(Code::shut_down, "the engine was shut down before this operation completed");
+}
+
 using SetTable = std::map<SetId, Members>;
 
 struct LoopParts {

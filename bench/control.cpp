@@ -18,6 +18,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "unisono/unisono.hpp"
@@ -66,21 +67,24 @@ struct Rank {
       if (tensor[0] != static_cast<float>(engine.size())) fail({unisono::Code::internal, "a wrong sum"});
     }
   }
-  // From the first submission of a step until its last tensor was agreed on, mean over steps.
-  double negotiation_us() const {
+  // Of a step, mean over steps: from the first submission to the last, and to the last agreement.
+  std::pair<double, double> negotiation_us() const {
     const auto timings = engine.timings();
     const std::size_t steps = timings.size() / kTensors;
-    double sum = 0;
+    double submitting = 0, agreeing = 0;
     for (std::size_t s = 0; s < steps; ++s) {
-      double first = 1e300, last = 0;
+      double first = 1e300, last = 0, agreed = 0;
       const std::size_t begin = timings.size() - (s + 1) * kTensors;
       for (std::size_t i = begin; i < begin + kTensors; ++i) {
         first = std::min(first, timings[i].submitted_us);
-        last = std::max(last, timings[i].submitted_us + timings[i].negotiation_us);
+        last = std::max(last, timings[i].submitted_us);
+        agreed = std::max(agreed, timings[i].submitted_us + timings[i].negotiation_us);
       }
-      sum += last - first;
+      submitting += last - first;
+      agreeing += agreed - first;
     }
-    return steps == 0 ? 0 : sum / static_cast<double>(steps);
+    const auto count = static_cast<double>(std::max<std::size_t>(steps, 1));
+    return {submitting / count, agreeing / count};
   }
 };
 
@@ -105,11 +109,12 @@ int main(int argc, char** argv) {
   for (int i = 0; i < steps; ++i) rank.step(compute_ms);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const unisono::Stats after = rank.engine.stats();
+  const auto negotiation = rank.negotiation_us();
   std::vector<double> totals = {static_cast<double>(after.control_messages - before.control_messages),
                                 static_cast<double>(after.control_bytes - before.control_bytes),
-                                process_cpu_s() - cpu, rank.negotiation_us(),
+                                process_cpu_s() - cpu, negotiation.second,
                                 static_cast<double>(after.wakeups - before.wakeups),
-                                after.engine_cpu_s - before.engine_cpu_s};
+                                after.engine_cpu_s - before.engine_cpu_s, negotiation.first};
   if (auto status = rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
       !status) {
     fail(status);
@@ -118,10 +123,10 @@ int main(int argc, char** argv) {
     const unisono::Options& options = rank.engine.options();
     std::printf("{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
                 "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"engine_thread_cpu_ms_per_step\": %.3f, "
-                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
+                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"submitting_us\": %.1f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
                 options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
                 totals[0] / steps, totals[1] / steps, totals[5] / steps * 1e3, totals[2] / steps * 1e3, totals[4] / steps,
-                totals[3] / rank.engine.size(), wall / steps * 1e6);
+                totals[6] / rank.engine.size(), totals[3] / rank.engine.size(), wall / steps * 1e6);
   }
   return 0;
 }

@@ -35,6 +35,7 @@ bool plannable(std::span<const Request> tensors) {
   if (tensors.empty()) return false;
   const Request& head = tensors.front();
   if (tensors.size() != (head.group.empty() ? 1 : head.group_size)) return false;
+  if (size_of(head.dtype) == 1) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const Request& request) {
     return request.kind == Collective::allreduce && travel_together(request, head) &&
            request.group == head.group && request.group_size == head.group_size;

@@ -22,7 +22,8 @@ namespace unisono {
 
 using TopoUnit = std::vector<Request>;  // in order of name
 
-// Whether a response to these requests could be planned: allreduces that one collective carries.
+// Whether a response to these requests could be planned: allreduces that one collective carries, of
+// elements wide enough to add up every member's stance.
 bool plannable(std::span<const Request> tensors);
 // Whether two tensors can travel in one collective.
 bool travel_together(const Request& a, const Request& b);

@@ -47,6 +47,8 @@ void Metrics::summarise(SimResult& result) const {
     result.exposed_ms += ms(whole - static_cast<double>(compute_ns_)) / count;
     result.straggler_ms += ms(std::max(late, 0.0)) / count;
     result.control_ms += ms(control) / count;
+    result.negotiation_ms +=
+        ms(static_cast<double>(std::max<std::int64_t>(step.agreed_ns - step.submit_ns, 0))) / count;
     result.latency_ms += ms(data * step.latency_us / wire) / count;
     result.bandwidth_ms += ms(data * step.bandwidth_us / wire) / count;
     result.control_messages += static_cast<double>(step.messages) / count;

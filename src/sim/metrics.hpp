@@ -4,6 +4,7 @@
 // Thread: the simulation's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Metrics {
   void idle(std::int64_t ns) { step_.idle_ns += ns; }
   void spun(std::int64_t ns) { step_.spin_ns += ns; }
   void message(std::size_t bytes) { ++step_.messages, step_.bytes += bytes; }
+  void submitted(std::int64_t now) { step_.submit_ns = std::min(step_.submit_ns, now); }
+  void agreed(std::int64_t now) { step_.agreed_ns = std::max(step_.agreed_ns, now); }
   void end_step(std::int64_t now);
   int steps() const { return ended_; }
 
@@ -32,6 +35,7 @@ class Metrics {
  private:
   struct Step {
     std::int64_t begin_ns = 0, ready_ns = 0, end_ns = 0;
+    std::int64_t submit_ns = INT64_MAX, agreed_ns = 0;  // the first and the last, of all ranks
     std::int64_t control_ns = 0;        // all were ready and the channel free, yet nothing ran
     double latency_us = 0, bandwidth_us = 0;
     std::int64_t idle_ns = 0, spin_ns = 0;

@@ -197,6 +197,7 @@ void Run::submit(int rank, std::int64_t now) {
   const auto count = static_cast<std::uint32_t>(requests_.size());
   bool any = false;
   for (; r.next_tensor < count && r.due(ready_ns_[r.next_tensor], compute_ns_) <= now; any = true) {
+    metrics_.submitted(now);
     r.order->submit(requests_[tensor_at(rank, r.next_tensor++)], Time{now});
   }
   if (r.next_tensor < count) {
@@ -328,6 +329,7 @@ void Run::give_out(int rank, VirtualRank& r, std::int64_t now) {
   if (!buckets.ok()) return fail(Status(Code::internal, cat("rank ", rank, ": ",
                                                             buckets.status().message())));
   r.given_out += static_cast<std::uint64_t>(buckets.value());
+  metrics_.agreed(now);
   start_bucket(now);
   check_data_plane();
 }

@@ -52,6 +52,7 @@ struct SimResult {
   double efficiency = 0;                // nominal compute / step
   double straggler_ms = 0;              // parts of exposed_ms
   double control_ms = 0;
+  double negotiation_ms = 0;            // from a step's first submission to its last response
   double latency_ms = 0, bandwidth_ms = 0;
   std::string limited_by;               // compute, straggler, control, latency or bandwidth
   double background_share = 0;          // of a step: tensors ready here, nothing given out, mean

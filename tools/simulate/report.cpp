@@ -64,6 +64,7 @@ ordered_json row_json(int ranks, const std::string& order, const std::string& pa
                    {"step_p90_ms", r.step_p90_ms},
                    {"straggler_ms", r.straggler_ms},
                    {"control_ms", r.control_ms},
+                   {"negotiation_ms", r.negotiation_ms},
                    {"latency_ms", r.latency_ms},
                    {"bandwidth_ms", r.bandwidth_ms},
                    {"background_share", r.background_share},

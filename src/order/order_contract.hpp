@@ -44,7 +44,7 @@ class OrderContract : public testing::TestWithParam<OrderCase> {
   // How many of so many random runs there is time for.
   static std::uint64_t seeds(std::uint64_t all) {
 #ifdef UNISONO_SANITIZED
-    all = all / 5;                      // instrumented code is slower by more than ten times
+    all = all / 10;                     // instrumented code is slower by more than ten times
 #endif
     return std::max<std::uint64_t>(paced() ? all / 10 : all, 3);
   }

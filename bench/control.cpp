@@ -8,8 +8,6 @@
 // Rank 0 prints one JSON line: negotiation messages and bytes of all ranks per step, CPU of all engine
 // threads and of all processes per step (application included), and how long a step's negotiation
 // took. compute_ms is slept, in 8 pieces.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,21 +19,13 @@
 #include <utility>
 #include <vector>
 
+#include "process_cpu.hpp"
 #include "unisono/unisono.hpp"
 
 namespace {
 
 constexpr std::size_t kTensors = 161;
 constexpr int kWarmUp = 30;
-
-double process_cpu_s() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 [[noreturn]] void fail(const unisono::Status& status) {
   std::fprintf(stderr, "bench_control: %s\n", status.to_string().c_str());

@@ -6,8 +6,6 @@
 //   unisono run -np 2 bench_foundations idle [seconds]         CPU and wake-ups of an idle engine
 //   unisono run -np 2 bench_foundations startup                join to first barrier, ms
 //   bench_foundations threads [ranks]                          ranks as threads join, ms
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "process_cpu.hpp"
 #include "unisono/unisono.hpp"
 
 namespace {
@@ -25,15 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 double since_us(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
-double process_cpu_s() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 [[noreturn]] void fail(const unisono::Status& status) {

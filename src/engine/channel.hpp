@@ -8,9 +8,9 @@
 #include <deque>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "engine/bucket_run.hpp"
 #include "engine/mover.hpp"
-#include "base/clock.hpp"
 
 namespace unisono {
 

@@ -19,7 +19,7 @@ enum class ControlKind : std::uint8_t {
   order = 1,          // a process set's Order speaks to its counterpart
   abort = 2,          // the job has failed; the Status says why and whose fault it is
   leave_request = 3,  // to a set's coordinator: I want to leave, answer nothing more that needs me
-  leave_granted = 4,  // from it: up to this many responses you must take part in
+  leave_granted = 4,  // from it: so many negotiated responses you must take part in
   waits = 5,          // to rank 0: how long this rank waited for the others of late
   verdict = 6,        // from rank 0: whom the others wait for
 };

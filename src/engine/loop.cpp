@@ -262,7 +262,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       set->second->advance(now, SIZE_MAX);
       if (failed_.ok()) {
         parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set,
-                                                  set->second->emitted()));
+                                                  set->second->negotiated()));
       }
       break;
     case ControlKind::leave_granted:

@@ -72,7 +72,8 @@ void Loop::keep_leaving(Time now) {
     for (const auto& [id, responses] : leave_granted_) {
       const auto set = sets_.find(id);
       if (set == sets_.end()) continue;
-      granted &= (responses && set->second->emitted() >= *responses) || gone_[static_cast<std::size_t>(set->second->members().rank_of(0))];
+      const auto first = static_cast<std::size_t>(set->second->members().rank_of(0));
+      granted &= (responses && set->second->negotiated() >= *responses) || gone_[first];
     }
     const bool drained = std::all_of(sets_.begin(), sets_.end(),
                                      [](const auto& set) { return set.second->drained(); });

@@ -56,12 +56,14 @@ bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
   bool worked = false;
   while (!channel.drained() && channel.next_bytes() <= most_bytes &&
          (channel.run != nullptr || start_next(channel, now))) {
-    if (channel.run == nullptr) {              // done at once
+    if (channel.run == nullptr) {           // done at once
       worked = true;
       continue;
     }
     const Step step = channel.step();
-    if (channel.joined == kNever && !channel.lent && channel.run->joined()) channel.joined = parts_.clock->now();
+    if (channel.joined == kNever && !channel.lent && channel.run->joined()) {
+      channel.joined = parts_.clock->now();
+    }
     if (!channel.lent && !channel.run->trouble().ok()) {
       parts_.host->fail_job(channel.run->trouble());
       return true;
@@ -79,6 +81,7 @@ void SetRunner::end_run(Channel& channel, Time now) {
   const Stance stance = run->stance();
   if (stance != Stance::unwilling) {
     Counters::add(parts_.counters->operations, run->tensor_count());
+    if (run->planned()) log_order(run->bucket().responses.front());
     complete(channel, *run);
   } else {
     for (Pending& pending : run->give_back()) parts_.pendings->add(std::move(pending));
@@ -106,13 +109,16 @@ void SetRunner::complete(const Channel& channel, BucketRun& run) {
   const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
   run.complete(release_);
   const Time done = parts_.clock->now();
-  const auto ns = [](Nanos d) { return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0)); };
+  const auto ns = [](Nanos d) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
+  };
   for (std::size_t i = 0; i < run.tensor_count(); ++i) {
     const TravellingTensor& tensor = run.tensor(i);
     const Pending& pending = tensor.pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
     parts_.timings->add(tensor.request->name, tensor.request->bytes(), run.bucket().id,
-                        {pending.submitted, pending.agreed, channel.begun, channel.packed, joined, moved, done});
+                        {pending.submitted, pending.agreed, channel.begun, channel.packed, joined,
+                         moved, done});
     Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
     Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
     ++waits_;
@@ -182,10 +188,15 @@ bool SetRunner::negotiate(Time now) {
   if (output_.responses.empty()) return !output_.messages.empty();
 
   Counters::add(parts_.counters->cycles);
-  emitted_ += output_.responses.size();
   for (const Response& response : output_.responses) {
-    log_order(response);
-    for (const Request& tensor : response.tensors) parts_.pendings->agreed(parts_.id, tensor.name, now);
+    // A planned response counts once it has run: until then it may be taken back.
+    if (!response.planned) {
+      ++negotiated_;
+      log_order(response);
+    }
+    for (const Request& tensor : response.tensors) {
+      parts_.pendings->agreed(parts_.id, tensor.name, now);
+    }
     unended_.push_back({response.sequence, 0, Stance::willing});
     // At once: a name that fails here is free to be submitted anew.
     if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error));

@@ -67,8 +67,9 @@ class SetRunner {
   bool ready() const;
   // No bucket agreed so far is unfinished.
   bool drained() const;
-  // How many responses the order has given out.
-  std::uint64_t emitted() const { return emitted_; }
+  // How many responses the order has negotiated and given out. Planned ones do not count: members
+  // give out different lengths of a plan ahead.
+  std::uint64_t negotiated() const { return negotiated_; }
   // How long tensors waited for the other members since the last call.
   RankWait take_wait();
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
@@ -93,7 +94,7 @@ class SetRunner {
   ReleaseName release_;
   bool negotiate_ = false;                  // something new for the order to look at
   Time spoke_;                              // when it last had something to say to the others
-  std::uint64_t next_bucket_ = 0, emitted_ = 0;
+  std::uint64_t next_bucket_ = 0, negotiated_ = 0;
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
   Nanos waited_{0};                         // all of them together
   OrderOutput output_;

@@ -20,36 +20,10 @@
 #include "bench/stage.hpp"
 #include "exit_codes.hpp"
 #include "move/collective.hpp"
+#include "progress_bar.hpp"
 
 namespace unisono::tools {
 namespace {
-
-// A bar on standard error, for people who wait more than two seconds.
-class Bar {
- public:
-  explicit Bar(bool wanted) : wanted_(wanted && ::isatty(2) == 1) {}
-  ~Bar() { clear(); }
-
-  void show(double done, const std::string& now) {
-    const auto elapsed = std::chrono::steady_clock::now() - start_;
-    if (!wanted_ || elapsed < std::chrono::seconds(2)) return;
-    constexpr int kCells = 30;
-    const int full = static_cast<int>(std::lround(done * kCells));
-    std::string cells(kCells, '.');
-    std::fill_n(cells.begin(), std::clamp(full, 0, kCells), '#');
-    std::fprintf(stderr, "\r\033[K[%s] %3d %%  %s", cells.c_str(), static_cast<int>(done * 100),
-                 now.c_str());
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-
- private:
-  bool wanted_, shown_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 void print_list(const BenchSettings& settings) {
   std::cout << "Collectives and their algorithms\n";
@@ -126,7 +100,7 @@ int bench_command(std::vector<std::string> arguments) {
     return kMachineLacks;
   }
   watch_for_interrupt();
-  Bar bar(!settings.quiet);
+  ProgressBar bar(!settings.quiet);
   bar.show(0, "starting");
   Machine machine = this_machine();
   auto stage = set_stage(settings, machine);

@@ -13,40 +13,12 @@
 
 #include "base/text.hpp"
 #include "exit_codes.hpp"
+#include "progress_bar.hpp"
 #include "simulate/arguments.hpp"
 #include "simulate/report.hpp"
 
 namespace unisono::tools {
 namespace {
-
-// A bar on standard error, for people who wait more than two seconds; ten times a second at most.
-class Bar {
- public:
-  explicit Bar(bool wanted) : wanted_(wanted && ::isatty(2) == 1) {}
-  ~Bar() { clear(); }
-
-  void show(double done, const std::string& now) {
-    const auto time = std::chrono::steady_clock::now();
-    if (!wanted_ || time < next_) return;
-    next_ = time + std::chrono::milliseconds(100);
-    constexpr int kCells = 30;
-    std::string cells(kCells, '.');
-    std::fill_n(cells.begin(), std::clamp(static_cast<int>(std::lround(done * kCells)), 0, kCells),
-                '#');
-    std::fprintf(stderr, "\r\033[K[%s] %3d %%  %s", cells.c_str(), static_cast<int>(done * 100),
-                 now.c_str());
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-
- private:
-  bool wanted_, shown_ = false;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::seconds(2);
-};
 
 int deliver(const SimulateSettings& settings, const std::string& text, const std::string& json,
             bool failed) {
@@ -64,7 +36,7 @@ int deliver(const SimulateSettings& settings, const std::string& text, const std
 
 int simulate_study(const SimulateSettings& settings) {
   Result<sim::Study> study = [&] {
-    Bar bar(!settings.quiet);
+    ProgressBar bar(!settings.quiet);
     return sim::run_study(
         settings.study, {settings.base.seed, settings.base.iterations, settings.study_scale},
         [&](double done, const std::string& now) { bar.show(done, now); });
@@ -94,7 +66,7 @@ std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
 int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
-  Bar bar(!settings.quiet);
+  ProgressBar bar(!settings.quiet);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SimulatedRow& row = rows[i];
     sim::SimSettings one = settings.base;

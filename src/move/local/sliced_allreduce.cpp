@@ -19,7 +19,6 @@
 // every output once costs.
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "move/local/machine.hpp"
 
 namespace unisono {

@@ -257,7 +257,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       }
       break;
     case ControlKind::leave_request:
-      set->second->member_left(from, now);
+      set->second->member_wants_to_leave(from, now);
       // Whatever the order still has to say goes out before the leave is granted.
       set->second->advance(now, SIZE_MAX);
       if (failed_.ok()) {

@@ -27,20 +27,29 @@ Status SetRunner::receive(Rank from, std::span<const std::byte> message, Time no
   return parts_.order->receive(from, message, now);
 }
 
-void SetRunner::member_left(Rank rank, Time now) {
-  // Nobody asked the member whether it would take part in a planned bucket. Where its counters
-  // show that it has not, the bucket ends as if it had said so.
-  Channel& channel = *parts_.channels.front();
-  if (channel.run != nullptr && channel.run->planned() && channel.run->local()) {
-    if (channel.lent) channel.mover->finish_step();
-    channel.lent = false;
-    if (!channel.run->joined()) {
-      channel.run->cancel();
-      end_run(channel, now);
-    }
-  }
+void SetRunner::member_wants_to_leave(Rank rank, Time now) {
   parts_.order->member_left(rank, now);
   negotiate_ = true;
+}
+
+void SetRunner::member_left(Rank rank, Time now) {
+  someone_left_ = true;
+  Channel& channel = *parts_.channels.front();
+  if (channel.run != nullptr) end_lonely(channel, now);
+  parts_.order->member_left(rank, now);
+  negotiate_ = true;
+}
+
+// Nobody asked the member that left whether it would take part in a planned bucket. Where the
+// counters show that it has not, the bucket ends as if it had said so. True when it did.
+bool SetRunner::end_lonely(Channel& channel, Time now) {
+  if (!someone_left_ || !channel.run->planned() || !channel.run->local()) return false;
+  if (channel.lent) channel.mover->finish_step();
+  channel.lent = false;
+  if (channel.run->joined()) return false;
+  channel.run->cancel();
+  end_run(channel, now);
+  return true;
 }
 
 bool SetRunner::advance(Time now, std::size_t most_bytes) {
@@ -56,8 +65,8 @@ bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
   bool worked = false;
   while (!channel.drained() && channel.next_bytes() <= most_bytes &&
          (channel.run != nullptr || start_next(channel, now))) {
-    if (channel.run == nullptr) {           // done at once
-      worked = true;
+    if (channel.run == nullptr || (channel.joined == kNever && end_lonely(channel, now))) {
+      worked = true;                        // done at once
       continue;
     }
     const Step step = channel.step();

@@ -58,6 +58,8 @@ class SetRunner {
   const Members& members() const { return parts_.members; }
   void submit(Request request, Time now);
   Status receive(Rank from, std::span<const std::byte> message, Time now);
+  // Nothing new is agreed on that needs the member; what was agreed it still does.
+  void member_wants_to_leave(Rank rank, Time now);
   void member_left(Rank rank, Time now);
   // Negotiates and moves what can be moved now; true when anything happened. Channels whose next
   // bucket is larger than most_bytes are left alone.
@@ -82,6 +84,7 @@ class SetRunner {
   bool advance(Channel& channel, Time now, std::size_t most_bytes);
   bool start_next(Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
+  bool end_lonely(Channel& channel, Time now);
   void end_run(Channel& channel, Time now);
   void complete(const Channel& channel, BucketRun& run);
   void drop_planned(std::uint64_t last_bucket);
@@ -92,6 +95,7 @@ class SetRunner {
 
   SetParts parts_;
   ReleaseName release_;
+  bool someone_left_ = false;
   bool negotiate_ = false;                  // something new for the order to look at
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;

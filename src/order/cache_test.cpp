@@ -48,7 +48,12 @@ Cost steady_step(const char* strategy, int members, int radix) {
 }
 
 TEST(CacheOrder, SteadyStateIsOneMessageUpAndOneDownForEachMember) {
-  for (const int members : {2, 4, 13, 40}) {
+#ifdef UNISONO_SANITIZED
+  const std::vector<int> sizes = {2, 4, 13};
+#else
+  const std::vector<int> sizes = {2, 4, 13, 40};
+#endif
+  for (const int members : sizes) {
     for (const int radix : {2, 3, 16}) {
       const std::size_t links = static_cast<std::size_t>(members) - 1;
       EXPECT_EQ(steady_step("cache", members, radix).messages, 2 * links)

@@ -13,6 +13,15 @@
 namespace unisono {
 namespace {
 
+// How many of so many random runs there is time for.
+constexpr std::uint64_t seeds(std::uint64_t all) {
+#ifdef UNISONO_SANITIZED
+  return all / 20;                      // instrumented code is slower by more than ten times
+#else
+  return all;
+#endif
+}
+
 using testing::HasSubstr;
 
 std::unique_ptr<Order> strategy_of(std::string_view name, Members members, OrderSettings settings) {
@@ -43,7 +52,7 @@ Request switch_to(std::string_view strategy) {
 }
 
 TEST(Switchable, LosesNothingWhileStrategiesTakeTurns) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(300); ++seed) {
     SCOPED_TRACE(cat("seed ", seed));
     TopoNet net(4, seed, starting_with("coordinator"));
     net.pipeline();                     // so that every switch finds requests in flight
@@ -72,7 +81,7 @@ TEST(Switchable, LosesNothingWhileStrategiesTakeTurns) {
 }
 
 TEST(Switchable, ReplacesAPlanThatRuns) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(100); ++seed) {
     TopoNet net(3, seed, starting_with("topo"));
     const TopoStep step = step_of({"a", "b", "c"});
     for (int i = 0; i < 8; ++i) net.add_step_all(step);

@@ -22,7 +22,7 @@ std::uint64_t seeds() {
   const char* text = std::getenv("UNISONO_SEEDS");
   if (text != nullptr) return std::strtoull(text, nullptr, 10);
 #ifdef UNISONO_SANITIZED
-  return 500;                           // instrumented code is slower by more than ten times
+  return 100;                           // instrumented code is slower by more than ten times
 #else
   return 20'000;
 #endif

@@ -47,6 +47,8 @@ struct UNISONO_API Options {
   // How this process behaves; may differ between ranks.
   double spin_us = -1;  // < 0: chosen from the cores this process may use
   std::string cpu_sets = "off";
+  std::string timeline = "";
+  bool timeline_mark_cycles = false;
   std::string log = "warn";
 
   // Reads UNISONO_CONFIG (a file of "key = value" lines), then UNISONO_* and HOROVOD_* variables.

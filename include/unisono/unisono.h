@@ -132,6 +132,11 @@ UNISONO_C_API int unisono_barrier(unisono_engine* engine, uint32_t process_set);
 /* Waits until every rank has joined; last_rank receives the last one. */
 UNISONO_C_API int unisono_join_ranks(unisono_engine* engine, int* last_rank);
 
+/* Writes a timeline for chrome://tracing or Perfetto until it is stopped; rank 3 of run.json writes
+   run.3.json. */
+UNISONO_C_API int unisono_start_timeline(unisono_engine* engine, const char* path, int mark_cycles);
+UNISONO_C_API int unisono_stop_timeline(unisono_engine* engine);
+
 UNISONO_C_API int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count,
                                           uint32_t* id);
 UNISONO_C_API int unisono_remove_process_set(unisono_engine* engine, uint32_t id);

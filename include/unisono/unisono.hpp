@@ -284,6 +284,11 @@ class UNISONO_API Engine {
   Stats stats() const;
   // The last 2,048 tensors, oldest first.
   std::vector<Timing> timings() const;
+  // Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto, from now
+  // until stop_timeline() or shutdown(). Rank 0 writes the file itself, rank 3 beside it (run.json,
+  // run.3.json). Local; a timeline that runs already is closed first.
+  Status start_timeline(const std::string& path, bool mark_cycles = false);
+  void stop_timeline();
   // All ranks agree on another ordering strategy from here on; nothing in flight is lost. Collective.
   Ticket switch_order(std::string_view strategy, ProcessSetId set = kWorld);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.

@@ -186,6 +186,15 @@ void switch_order(Member& self, const std::string& strategy, ProcessSetId set) {
   raise_unless_ok(status);
 }
 
+void start_timeline(Member& self, const std::string& path, bool mark_cycles) {
+  raise_unless_ok(self.engine().start_timeline(path, mark_cycles));
+}
+
+void stop_timeline(Member& self) {
+  nb::gil_scoped_release unlocked;
+  self.engine().stop_timeline();
+}
+
 void bind_values(nb::module_& module) {
   nb::class_<Settings>(module, "Settings")
       .def("__init__",
@@ -241,6 +250,8 @@ void bind_engine(nb::module_& module) {
       .def("placement", &placement)
       .def("stats", &stats)
       .def("timings", &timings)
+      .def("start_timeline", &start_timeline, nb::arg("path"), nb::arg("mark_cycles"))
+      .def("stop_timeline", &stop_timeline)
       .def("switch_order", &switch_order, nb::arg("strategy"), nb::arg("set"))
       .def("shutdown", [](Member& self) { self.engine().shutdown(); },
            nb::call_guard<nb::gil_scoped_release>());

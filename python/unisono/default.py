@@ -83,7 +83,7 @@ def _on_default(method: Callable[..., _T]) -> Callable[..., _T]:
 
 _TWINS = """
 rank size local_rank local_size cross_rank cross_size placement stats timings
-switch_order arena_empty
+switch_order start_timeline stop_timeline arena_empty
 allreduce allreduce_async allreduce_ allreduce_async_
 grouped_allreduce grouped_allreduce_async grouped_allreduce_ grouped_allreduce_async_
 allgather allgather_async grouped_allgather grouped_allgather_async

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import os
 from typing import Any, Iterable, Optional, Sequence, Union
 
 import numpy as np
@@ -110,6 +111,16 @@ class Engine:
         """Where the time of the last 2,048 tensors went on this rank, oldest first: negotiation,
         waiting for other tensors, packing, waiting for data, moving, unpacking (microseconds)."""
         return self._core.timings()
+
+    def start_timeline(self, file_path: str, mark_cycles: bool = False) -> None:
+        """Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto,
+        from now until stop_timeline() or shutdown(). Rank 0 writes the file itself, rank 3 beside
+        it (``run.json``, ``run.3.json``). mark_cycles shows where negotiation rounds begin."""
+        self._core.start_timeline(os.fspath(file_path), bool(mark_cycles))
+
+    def stop_timeline(self) -> None:
+        """Writes what is left of the timeline and closes its file."""
+        self._core.stop_timeline()
 
     def switch_order(self, strategy: str, process_set: AnySet = _ALL) -> None:
         """All ranks go on with another ordering strategy (coordinator, tree, cache, topo, auto);

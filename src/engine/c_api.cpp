@@ -306,6 +306,23 @@ int unisono_barrier(unisono_engine* engine, uint32_t process_set) {
   });
 }
 
+int unisono_start_timeline(unisono_engine* engine, const char* path, int mark_cycles) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    return target->engine.start_timeline(path == nullptr ? "" : path, mark_cycles != 0);
+  });
+}
+
+int unisono_stop_timeline(unisono_engine* engine) {
+  return guarded([&]() -> Status {
+    const auto target = pick(engine);
+    if (target == nullptr) return not_initialized();
+    target->engine.stop_timeline();
+    return {};
+  });
+}
+
 int unisono_join_ranks(unisono_engine* engine, int* last_rank) {
   return guarded([&]() -> Status {
     const auto target = pick(engine);

@@ -120,7 +120,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   if (!binding.status().ok()) return binding.status();
   loop_ = std::make_unique<Loop>(std::move(parts));
   thread_ = std::make_unique<std::thread>([this] { run(); });
-  return {};
+  if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
+  return start_timeline(options_.timeline, options_.timeline_mark_cycles);
 }
 
 Status EngineCore::usable() const {
@@ -260,6 +261,23 @@ std::vector<Timing> EngineCore::timings() const {
   return out;
 }
 
+Status EngineCore::start_timeline(const std::string& path, bool mark_cycles) {
+  if (auto status = usable(); !status) return status;
+  if (path.empty()) return Status(Code::invalid_argument, "a timeline needs the name of a file");
+  std::lock_guard lock(timeline_mutex_);
+  timeline_.reset();
+  auto timeline = Timeline::open(path, identity_.rank, identity_.host, timings_, mark_cycles);
+  if (!timeline) return timeline.status();
+  timeline_ = std::move(*timeline);
+  return {};
+}
+
+void EngineCore::stop_timeline() {
+  if (::getpid() != pid_) return;
+  std::lock_guard lock(timeline_mutex_);
+  timeline_.reset();
+}
+
 std::uint64_t EngineCore::next_barrier(SetId set) {
   std::lock_guard lock(sets_mutex_);
   return barriers_[set]++;
@@ -308,6 +326,7 @@ void EngineCore::shutdown() {
   inbox_->push({{}, true});
   thread_->join();
   thread_.reset();
+  stop_timeline();
   // Operations pushed while the loop ended: nobody else will answer them.
   std::vector<Handover> late;
   inbox_->take(late);
@@ -326,6 +345,7 @@ EngineCore::~EngineCore() {
   // close in good order.
   [[maybe_unused]] auto* thread = thread_.release();
   [[maybe_unused]] auto* loop = loop_.release();
+  [[maybe_unused]] auto* timeline = timeline_.release();
 }
 
 }  // namespace unisono

@@ -17,6 +17,7 @@
 #include "engine/driver.hpp"
 #include "engine/loop.hpp"
 #include "engine/world.hpp"
+#include "observe/timeline.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono {
@@ -38,6 +39,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Placement& placement() const { return placement_; }
   Stats stats() const;
   std::vector<Timing> timings() const;
+  Status start_timeline(const std::string& path, bool mark_cycles);
+  void stop_timeline();
   void shutdown();
   // What agreed operations were started with; kept by id for start_persistent().
   std::uint32_t keep_persistent(std::uint32_t id, Operation operation);
@@ -71,6 +74,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   NameRegistry names_;
   Counters counters_;
   Timings timings_;
+  std::mutex timeline_mutex_;
+  std::unique_ptr<Timeline> timeline_;      // reads timings_
   std::unique_ptr<Inbox<Handover>> inbox_;
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token

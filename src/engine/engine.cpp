@@ -161,6 +161,10 @@ Status Engine::remove_process_set(ProcessSetId set) {
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
 Stats Engine::stats() const { return core_->stats(); }
 std::vector<Timing> Engine::timings() const { return core_->timings(); }
+Status Engine::start_timeline(const std::string& path, bool mark_cycles) {
+  return core_->start_timeline(path, mark_cycles);
+}
+void Engine::stop_timeline() { core_->stop_timeline(); }
 void Engine::shutdown() {
   if (core_) core_->shutdown();
 }

@@ -128,7 +128,9 @@ TEST(Engine, DuplicateNameIsRefusedAtOnce) {
   run_ranks(2, [](Engine& engine) {
     Floats a(8, 1.0f), b(8, 1.0f);
     // Rank 1 comes later, so that rank 0's first one is surely in flight.
-    if (engine.rank() == 1) EXPECT_TRUE(engine.barrier().wait().ok());
+    if (engine.rank() == 1) {
+      EXPECT_TRUE(engine.barrier().wait().ok());
+    }
     const Ticket first = engine.allreduce<float>("same", a);
     if (engine.rank() == 0) {
       const Ticket second = engine.allreduce<float>("same", b);

@@ -125,7 +125,8 @@ void SetRunner::complete(const Channel& channel, BucketRun& run) {
     const TravellingTensor& tensor = run.tensor(i);
     const Pending& pending = tensor.pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
-    parts_.timings->add(tensor.request->name, tensor.request->bytes(), run.bucket().id,
+    parts_.timings->add(tensor.request->name, tensor.request->kind, tensor.request->bytes(),
+                        run.bucket().id,
                         {pending.submitted, pending.agreed, channel.begun, channel.packed, joined,
                          moved, done});
     Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
@@ -210,6 +211,7 @@ bool SetRunner::negotiate(Time now) {
     // At once: a name that fails here is free to be submitted anew.
     if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error));
   }
+  parts_.timings->add_round(now);
   // Members come to planned responses at different times, so each travels as it was planned; what
   // was negotiated came to all in the same rounds.
   if (output_.responses.front().planned) {

@@ -27,6 +27,7 @@ struct Entry {
 };
 
 constexpr std::string_view kMicrosecondsOrAuto = "microseconds or auto";
+constexpr std::string_view kFile = "a file, or DYNAMIC";
 constexpr std::string_view kCpuSets = "off, a fraction or lists";
 constexpr std::string_view kMilliseconds = "milliseconds";
 constexpr std::string_view kCount = "a count from ";
@@ -126,6 +127,13 @@ constexpr Entry kEntries[] = {
       "this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very CPUs. The "
       "engine binds its own threads; the other sets are for the program to use (placement())."},
      &Options::cpu_sets},
+    {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFile, false,
+      "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
+      "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},
+     &Options::timeline},
+    {{"timeline_mark_cycles", "UNISONO_TIMELINE_MARK_CYCLES", "HOROVOD_TIMELINE_MARK_CYCLES", "flag",
+      false, "Whether the timeline marks where rounds of negotiation begin."},
+     &Options::timeline_mark_cycles},
     {{"log", "UNISONO_LOG", "HOROVOD_LOG_LEVEL", "one of debug|info|warn|error|off", false,
       "The least urgent lines written to standard error."},
      &Options::log},
@@ -159,6 +167,7 @@ std::string allowed_text(const OptionRow& row) {
   if (row.kind == kMilliseconds) return "a number of milliseconds from 0.001 to 60000";
   if (is_count(row.kind)) return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
   if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
+  if (row.kind == kFile) return "the name of a file, or DYNAMIC";
   if (row.kind == kCpuSets) {
     return "off, a fraction of the cores between 0 and 1, or lists that do not overlap, such as "
            "engine=0-1;input=2-3;compute=4-15, where only input may be empty";
@@ -171,7 +180,7 @@ bool store(std::string& field, const OptionRow& row, std::string_view text) {
   const auto choices = choices_of(row.kind);
   const bool allowed = row.kind == kCpuSets
                            ? parse_cpu_request(text).has_value()
-                           : std::find(choices.begin(), choices.end(), text) != choices.end();
+                           : row.kind == kFile || std::find(choices.begin(), choices.end(), text) != choices.end();
   if (!allowed) return false;
   field = text;
   return true;

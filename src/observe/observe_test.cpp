@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
 #include "observe/straggler.hpp"
+#include "observe/timeline.hpp"
 #include "observe/timings.hpp"
 
 namespace unisono {
@@ -40,12 +45,51 @@ TEST(Timings, KeepsTheLastOnesOldestFirst) {
   Timings timings;
   EXPECT_TRUE(timings.recent().empty());
   const std::string long_name(100, 'x');
-  for (std::uint64_t i = 0; i < Timings::kKept + 10; ++i) timings.add(long_name, i, 0, {});
+  for (std::uint64_t i = 0; i < Timings::kKept + 10; ++i) timings.add(long_name, Collective::allreduce, i, 0, {});
   const auto recent = timings.recent();
   ASSERT_EQ(recent.size(), Timings::kKept);
   EXPECT_EQ(recent.front().bytes, 10u);
   EXPECT_EQ(recent.back().bytes, Timings::kKept + 9);
   EXPECT_EQ(std::string(recent.back().name.data()), std::string(47, 'x'));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Timeline, IsWholeJsonFromTheBeginningAndNamesEveryStretch) {
+  const std::string path = testing::TempDir() + "unisono_timeline_test.json";
+  Timings timings;
+  auto timeline = Timeline::open(path, 0, "here", timings, true);
+  ASSERT_TRUE(timeline.ok());
+  EXPECT_EQ(text_of(path).substr(0, 2), "[\n");
+  EXPECT_EQ(text_of(path).substr(text_of(path).size() - 2), "]\n");
+  const Stations at{{1000}, {2000}, {3000}, {4000}, {5000}, {6000}, {7000}};
+  timings.add("layer \"one\"", Collective::allgather, 8, 3, at);
+  timings.add_round({1500});
+  timeline->reset();
+  const std::string text = text_of(path);
+  for (const char* part :
+       {"NEGOTIATE_ALLGATHER", "WAIT_FOR_OTHER_TENSOR_DATA", "PACK", "WAIT_FOR_DATA", "MOVE", "UNPACK",
+        "CYCLE_START", R"("layer \"one\"")", "\"rank 0 (here)\"", R"("ts":1.000,"dur":1.000)"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(text.find("]"), text.size() - 2);
+  std::remove(path.c_str());
+}
+
+TEST(Timeline, RanksWriteBesideEachOther) {
+  EXPECT_EQ(timeline_path("/tmp/run.json", 0), "/tmp/run.json");
+  EXPECT_EQ(timeline_path("/tmp/run.json", 3), "/tmp/run.3.json");
+  EXPECT_EQ(timeline_path("/tmp.d/run", 3), "/tmp.d/run.3");
+}
+
+TEST(Timeline, SaysWhyAFileCannotBeWritten) {
+  Timings timings;
+  const auto timeline = Timeline::open("/nowhere/at/all.json", 1, "here", timings, false);
+  ASSERT_FALSE(timeline.ok());
+  EXPECT_NE(timeline.status().message().find("/nowhere/at/all.1.json"), std::string::npos);
 }
 
 }  // namespace

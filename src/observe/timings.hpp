@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "unisono/types.hpp"
 
 namespace unisono {
 
@@ -24,6 +27,7 @@ struct Stations {
 
 struct TensorTiming {
   std::array<char, 48> name{};              // cut when longer; ends with a zero
+  Collective kind = Collective::allreduce;
   std::uint64_t bytes = 0;
   std::uint64_t bucket = 0;
   Stations at{};
@@ -33,30 +37,56 @@ class Timings {
  public:
   static constexpr std::size_t kKept = 2048;
 
-  void add(std::string_view name, std::uint64_t bytes, std::uint64_t bucket, const Stations& at) {
+  void add(std::string_view name, Collective kind, std::uint64_t bytes, std::uint64_t bucket,
+           const Stations& at) {
     std::lock_guard lock(mutex_);
     if (ring_.size() < kKept) ring_.resize(kKept);
     TensorTiming& entry = ring_[next_++ % kKept];
     entry.name.fill('\0');
     std::memcpy(entry.name.data(), name.data(), std::min(name.size(), entry.name.size() - 1));
+    entry.kind = kind;
     entry.bytes = bytes;
     entry.bucket = bucket;
     entry.at = at;
   }
   // Oldest first.
   std::vector<TensorTiming> recent() const {
+    std::uint64_t from = 0;
+    return since(from);
+  }
+  // Those that came after the first `seen` ones and are still kept; moves seen past the last.
+  std::vector<TensorTiming> since(std::uint64_t& seen) const {
     std::lock_guard lock(mutex_);
     std::vector<TensorTiming> out;
-    for (std::uint64_t i = next_ > kKept ? next_ - kKept : 0; i < next_; ++i) {
+    for (std::uint64_t i = std::max(seen, next_ > kKept ? next_ - kKept : 0); i < next_; ++i) {
       out.push_back(ring_[i % kKept]);
     }
+    seen = next_;
     return out;
+  }
+  std::uint64_t count() const {
+    std::lock_guard lock(mutex_);
+    return next_;
+  }
+
+  // Rounds of negotiation are kept only while somebody takes them.
+  void keep_rounds(bool keep) { rounds_kept_.store(keep, std::memory_order_relaxed); }
+  void add_round(Time begin) {
+    if (!rounds_kept_.load(std::memory_order_relaxed)) return;
+    std::lock_guard lock(mutex_);
+    if (rounds_.size() < kKept) rounds_.push_back(begin);
+  }
+  std::vector<Time> take_rounds() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(rounds_, {});
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<TensorTiming> ring_;          // made when the first tensor comes
   std::uint64_t next_ = 0;
+  std::atomic<bool> rounds_kept_{false};
+  std::vector<Time> rounds_;
 };
 
 }  // namespace unisono

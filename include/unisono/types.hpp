@@ -46,8 +46,10 @@ enum class ReduceOp : std::uint8_t {
   product = 4,
   logical_and = 5,
   logical_or = 6,
+  adasum = 7,                           // allreduce of floats only: adds what differs, averages what agrees
 };
-inline constexpr int kReduceOpCount = 7;
+inline constexpr int kReduceOpCount = 8;
+inline constexpr int kElementwiseOpCount = 7;  // those below work element by element
 
 enum class Collective : std::uint8_t {
   allreduce = 0,

@@ -60,7 +60,7 @@ typedef enum {
 
 typedef enum {
   UNISONO_SUM = 0, UNISONO_AVERAGE = 1, UNISONO_MIN = 2, UNISONO_MAX = 3, UNISONO_PRODUCT = 4,
-  UNISONO_AND = 5, UNISONO_OR = 6
+  UNISONO_AND = 5, UNISONO_OR = 6, UNISONO_ADASUM = 7
 } unisono_op;
 
 /* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. */

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -218,6 +219,11 @@ class UNISONO_API Engine {
   // one when there is none.
   static Result<Engine> join();
   static Result<Engine> join(Options options);
+  // The same, with the variables that say who this process is and where rank 0 listens
+  // (UNISONO_RANK, UNISONO_SIZE, UNISONO_ADDRESS, UNISONO_KEY_FD, ...) given by a function instead
+  // of the process's environment: a process may then join several jobs, from several threads.
+  using Environment = std::function<std::optional<std::string>(const std::string&)>;
+  static Result<Engine> join(Options options, const Environment& environment);
   // Joins as one thread of this process.
   static Result<Engine> join(Options options, const ThreadWorld& world, Rank rank);
 

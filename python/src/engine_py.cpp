@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +37,21 @@ class Member {
   std::optional<Engine> engine_;
 };
 
-Member* join(const Options& options, const ThreadWorld* world, Rank rank) {
+using Variables = std::map<std::string, std::string>;
+
+// variables, when given, stand in for the process's environment.
+Member* join(const Options& options, const ThreadWorld* world, Rank rank,
+             const std::optional<Variables>& variables) {
+  const auto among_variables = [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables->find(name);
+    return found == variables->end() ? std::nullopt : std::optional(found->second);
+  };
   std::optional<Result<Engine>> engine;
   {
     const nb::gil_scoped_release unlocked;
-    engine = world ? Engine::join(options, *world, rank) : Engine::join(options);
+    engine = world       ? Engine::join(options, *world, rank)
+             : variables ? Engine::join(options, among_variables)
+                         : Engine::join(options);
   }
   return new Member(value_or_raise(std::move(*engine)));
 }
@@ -199,14 +211,15 @@ void bind_values(nb::module_& module) {
   nb::class_<Settings>(module, "Settings")
       .def("__init__",
            [](Settings* self, ReduceOp op, double prescale, double postscale, Rank root,
-              ProcessSetId set, int priority, std::vector<std::int64_t> splits) {
+              ProcessSetId set, int priority, std::vector<std::int64_t> splits, std::string codec) {
              new (self) Settings{.op = op, .prescale = prescale, .postscale = postscale,
                                  .root = root, .process_set = set, .priority = priority,
-                                 .codec = {}, .splits = std::move(splits), .on_done = {}};
+                                 .codec = std::move(codec), .splits = std::move(splits), .on_done = {}};
            },
            nb::arg("op") = ReduceOp::average, nb::arg("prescale") = 1.0,
            nb::arg("postscale") = 1.0, nb::arg("root") = 0, nb::arg("process_set") = kWorld,
-           nb::arg("priority") = 0, nb::arg("splits") = std::vector<std::int64_t>{})
+           nb::arg("priority") = 0, nb::arg("splits") = std::vector<std::int64_t>{},
+           nb::arg("codec") = "")
       .def_ro("process_set", &Settings::process_set);
   nb::class_<ThreadWorld>(module, "ThreadWorld", "Seats for ranks that are threads of one process.")
       .def(nb::init<int>(), nb::arg("size"))
@@ -232,7 +245,7 @@ void bind_engine(nb::module_& module) {
              });
   nb::class_<Member>(module, "Engine")
       .def_static("join", &join, nb::arg("options"), nb::arg("world").none() = nb::none(),
-                  nb::arg("rank") = 0)
+                  nb::arg("rank") = 0, nb::arg("environment").none() = nb::none())
       .def_prop_ro("identity", [](Member& self) { return self.engine().identity(); })
       .def_prop_ro("options", [](Member& self) { return self.engine().options(); })
       .def("submit", &submit)

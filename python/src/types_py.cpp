@@ -15,7 +15,8 @@ void bind_types(nb::module_& module) {
       .value("Max", ReduceOp::max)
       .value("Product", ReduceOp::product)
       .value("And", ReduceOp::logical_and)
-      .value("Or", ReduceOp::logical_or);
+      .value("Or", ReduceOp::logical_or)
+      .value("Adasum", ReduceOp::adasum);
   nb::enum_<Collective>(module, "Collective")
       .value("allreduce", Collective::allreduce)
       .value("allgather", Collective::allgather)

@@ -11,9 +11,12 @@
 Started by ``unisono run -np 2 python train.py``, or by torchrun, mpirun or srun.
 """
 
+from typing import Any, Optional
+
 from . import default as _default
 from ._core import Options, ReduceOp, ThreadWorld, dtypes
 from ._core import version as __version__
+from .config import config
 from .default import *  # noqa: F401,F403: the calls of Horovod's shape, listed there
 from .engine import Engine
 from .errors import (Corrupted, DuplicateName, Error, Forked, HorovodInternalError, Internal,
@@ -25,6 +28,7 @@ from .process_set import ProcessSet, global_process_set
 
 Sum, Average, Min, Max = ReduceOp.Sum, ReduceOp.Average, ReduceOp.Min, ReduceOp.Max
 Product, And, Or = ReduceOp.Product, ReduceOp.And, ReduceOp.Or
+Adasum = ReduceOp.Adasum
 
 
 def poll(handle: Handle) -> bool:
@@ -32,16 +36,17 @@ def poll(handle: Handle) -> bool:
     return handle.done()
 
 
-def synchronize(handle: Handle, timeout: "float | None" = None):
+def synchronize(handle: Handle, timeout: Optional[float] = None) -> Any:
     """The result of an asynchronous call. Raises what went wrong, or unisono.Timeout."""
     return handle.wait(timeout)
 
 
 __all__ = [
-    *_default.__all__, "poll", "synchronize", "split_groups", "Engine", "Handle", "Options",
-    "ThreadWorld",
+    "poll", "synchronize", "split_groups", "config", "Engine", "Handle", "Options", "ThreadWorld",
     "ProcessSet", "global_process_set", "ReduceOp", "Sum", "Average", "Min", "Max", "Product",
-    "And", "Or", "dtypes", "Error", "HorovodInternalError", "InvalidArgument", "DuplicateName",
-    "Mismatch", "PeerLost", "PeerLeft", "Timeout", "Stalled", "NotInitialized", "ShutDown",
-    "Forked", "Refused", "Unavailable", "Corrupted", "OutOfMemory", "Internal",
+    "And", "Or", "Adasum", "dtypes", "Error", "HorovodInternalError", "InvalidArgument",
+    "DuplicateName", "Mismatch", "PeerLost", "PeerLeft", "Timeout", "Stalled", "NotInitialized",
+    "ShutDown", "Forked", "Refused", "Unavailable", "Corrupted", "OutOfMemory", "Internal",
 ]
+# Type checkers follow this form, and no unpacking.
+__all__ += _default.__all__

@@ -10,34 +10,29 @@ operation is done. No framework is imported here: a tensor proves that its frame
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable
 
 import numpy as np
 
 from . import _core
 from .errors import InvalidArgument
+from .taken import Taken
 
-# Element types that cross DLPack or NumPy's buffers as integers of the same width, because not
-# every version of every framework can export them.
+# Element types that NumPy's buffers cannot name cross them as integers of the same width.
 _BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "bool": "uint8"}
 
 
-class Taken(NamedTuple):
-    """An argument made ready: what the engine sees, and how results return to the caller."""
-
-    memory: Any  # contiguous; its bits are of type dtype
-    dtype: str  # "" when the memory says it itself
-    wrap: Callable[[_core.Ticket], Any]  # an engine-owned result, as the caller's kind of array
-    rows: Callable[[list[int]], Any]  # row counts, as the caller's kind of array
-    restore: Optional[Callable[[], Any]]  # copies an in-place result back; None when not needed
-
-
 def take(tensor: Any, in_place: bool) -> Taken:
+    known = _takers.get(type(tensor))
+    if known is not None:
+        return known(tensor, in_place)
     if isinstance(tensor, np.ndarray):
         return _take_numpy(tensor, in_place)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(tensor, torch.Tensor):
-        return _take_torch(torch, tensor, in_place)
+        from . import torch_arrays
+        _takers[type(tensor)] = torch_arrays.take
+        return torch_arrays.take(tensor, in_place)
     if hasattr(tensor, "__dlpack__") and not isinstance(tensor, np.generic):
         return _take_dlpack(tensor)
     if in_place:
@@ -70,29 +65,6 @@ def _take_numpy(array: np.ndarray, in_place: bool) -> Taken:
     return Taken(seen, dtype, wrap, lambda rows: np.array(rows, np.int64), restore)
 
 
-def _take_torch(torch: Any, tensor: Any, in_place: bool) -> Taken:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    _check_dtype(dtype)
-    if tensor.device.type != "cpu":
-        raise InvalidArgument(f"the tensor is on {tensor.device} and this engine moves CPU memory; "
-                              "pass tensor.cpu()")
-    tensor = tensor.detach()
-    memory, restore = tensor, None
-    if not tensor.is_contiguous():
-        memory = tensor.contiguous()
-        if in_place:
-            def restore() -> None:
-                tensor.copy_(memory)
-    bits = _BITS.get(dtype)
-
-    def wrap(ticket: _core.Ticket) -> Any:
-        result = torch.from_dlpack(ticket.output(bits=True))
-        return result.view(tensor.dtype) if bits else result
-
-    seen = memory.view(getattr(torch, bits)) if bits else memory
-    return Taken(seen, dtype, wrap, torch.tensor, restore)
-
-
 def _take_dlpack(tensor: Any) -> Taken:
     namespace = _namespace(tensor)
 
@@ -113,3 +85,7 @@ def _check_dtype(dtype: str) -> None:
     if dtype not in _core.dtypes:
         raise InvalidArgument(f"unisono does not carry elements of type {dtype}; cast to one of "
                               + ", ".join(sorted(_core.dtypes)))
+
+
+# The types seen so far; what is not here is recognised the long way.
+_takers: dict[type, Callable[[Any, bool], Taken]] = {np.ndarray: _take_numpy}

@@ -8,24 +8,19 @@ Arguments after the tensor (and root or splits) are given by name.
 
 from __future__ import annotations
 
-import collections
-import itertools
 import math
 import os
 from typing import Any, Iterable, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _core, arrays, objects
+from . import _core, objects
+from ._core import ReduceOp
 from .errors import InvalidArgument
-from .groups import chosen_groups
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
+from .submit import AnySet, Groups, Submitter, Tensor, chosen_operator
 
-ReduceOp = _core.ReduceOp
-Tensor = Any
-AnySet = Union[ProcessSet, int]
-Groups = Sequence[Sequence[int]]
 _ALL = global_process_set
 _KIND = _core.Collective
 
@@ -33,34 +28,29 @@ _KIND = _core.Collective
 def make_options(options: Union[_core.Options, dict, None], overrides: dict) -> _core.Options:
     """The environment's options, or the given ones, with the overrides on top."""
     if isinstance(options, dict):
-        options, overrides = None, {**options, **overrides}
+        overrides = {**options, **overrides}
+        options = None
     made = options.copy() if options is not None else _core.Options.from_environment()
     for key, value in overrides.items():
         made.set(key, str(value).lower() if isinstance(value, bool) else str(value))
     return made
 
 
-def _operator(average: Optional[bool], op: Optional[ReduceOp]) -> ReduceOp:
-    if op is None:
-        return ReduceOp.Sum if average is False else ReduceOp.Average
-    if average is not None:
-        raise InvalidArgument("give op or average, not both")
-    return op
-
-
-class Engine:
+class Engine(Submitter):
     """Joins the job that the environment describes (unisono run, torchrun, mpirun, srun), or a job
     of one when there is none; with ``world`` and ``rank``, joins as a thread of this process.
 
-    ``options`` is an unisono.Options or a dict; keywords set single options by name.
+    ``environment`` stands in for the process's when it comes to who this rank is and where rank 0
+    listens. ``options`` is an unisono.Options or a dict; keywords set single options by name.
     """
 
     def __init__(self, options: Union[_core.Options, dict, None] = None, *,
-                 world: Optional[_core.ThreadWorld] = None, rank: int = 0, **overrides: Any):
-        self._core = _core.Engine.join(make_options(options, overrides), world, rank)
+                 world: Optional[_core.ThreadWorld] = None, rank: int = 0,
+                 environment: Optional[dict[str, str]] = None, **overrides: Any):
+        super().__init__(
+            _core.Engine.join(make_options(options, overrides), world, rank, environment))
         self._identity = self._core.identity
-        # One count per process set: ranks outside a set do not see its unnamed operations.
-        self._unnamed = collections.defaultdict(itertools.count)
+        self._sets: list[ProcessSet] = []
 
     def __enter__(self) -> Engine:
         return self
@@ -74,23 +64,31 @@ class Engine:
     def shutdown(self) -> None:
         """Leaves the job; what is pending fails with unisono.ShutDown. Safe to call twice."""
         self._core.shutdown()
+        while self._sets:
+            _forget(self._sets.pop())
 
     def rank(self) -> int:
+        """This rank's number in the job, from 0."""
         return self._identity.rank
 
     def size(self) -> int:
+        """How many ranks the job has."""
         return self._identity.size
 
     def local_rank(self) -> int:
+        """This rank's number on its host."""
         return self._identity.local_rank
 
     def local_size(self) -> int:
+        """How many ranks this host runs."""
         return self._identity.local_size
 
     def cross_rank(self) -> int:
+        """The number of this host among those that run a rank of this local number."""
         return self._identity.cross_rank
 
     def cross_size(self) -> int:
+        """How many hosts run a rank of this local number."""
         return self._identity.cross_size
 
     def options(self) -> _core.Options:
@@ -138,69 +136,74 @@ class Engine:
     def allreduce(self, tensor: Tensor, *, name: Optional[str] = None,
                   op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                   prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                  process_set: AnySet = _ALL, priority: int = 0) -> Tensor:
-        """The reduction of every rank's tensor, as a new tensor. op defaults to Average."""
+                  process_set: AnySet = _ALL, priority: int = 0, codec: str = "") -> Tensor:
+        """The reduction of every rank's tensor, as a new tensor. op defaults to Average; codec
+        ("none", "fp16" or "bf16") to the job's option of that name."""
         return self._allreduce(tensor, False, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority).wait()
+                               postscale_factor, process_set, priority, codec).wait()
 
     def allreduce_async(self, tensor: Tensor, *, name: Optional[str] = None,
                         op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                         prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                        process_set: AnySet = _ALL, priority: int = 0) -> Handle:
+                        process_set: AnySet = _ALL, priority: int = 0, codec: str = "") -> Handle:
         """Like allreduce(), at once; the tensor is left alone until the handle is done."""
         return self._allreduce(tensor, False, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority)
+                               postscale_factor, process_set, priority, codec)
 
     def allreduce_(self, tensor: Tensor, *, name: Optional[str] = None,
                    op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                    prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                   process_set: AnySet = _ALL, priority: int = 0) -> Tensor:
+                   process_set: AnySet = _ALL, priority: int = 0, codec: str = "") -> Tensor:
         """Like allreduce(), writing the result into the tensor."""
         return self._allreduce(tensor, True, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority).wait()
+                               postscale_factor, process_set, priority, codec).wait()
 
     def allreduce_async_(self, tensor: Tensor, *, name: Optional[str] = None,
                          op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                          prescale_factor: float = 1.0, postscale_factor: float = 1.0,
-                         process_set: AnySet = _ALL, priority: int = 0) -> Handle:
+                         process_set: AnySet = _ALL, priority: int = 0, codec: str = "") -> Handle:
         """Like allreduce_(), at once."""
         return self._allreduce(tensor, True, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority)
+                               postscale_factor, process_set, priority, codec)
 
     def grouped_allreduce(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                           op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                           process_set: AnySet = _ALL, num_groups: Optional[int] = None,
-                          groups: Optional[Groups] = None) -> list[Tensor]:
+                          groups: Optional[Groups] = None, codec: str = "") -> list[Tensor]:
         """Many tensors that become ready, travel and are checked as one unit, or as several:
         num_groups cuts the list into runs of as many tensors, groups lists the indices of each
         (see split_groups()). Groups are independent; group i is named ``name.i``."""
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
-                                       postscale_factor, process_set, num_groups, groups).wait()
+                                       postscale_factor, process_set, num_groups, groups,
+                                       codec).wait()
 
     def grouped_allreduce_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                 op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                 prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                                 process_set: AnySet = _ALL, num_groups: Optional[int] = None,
-                                groups: Optional[Groups] = None) -> Handle:
+                                groups: Optional[Groups] = None, codec: str = "") -> Handle:
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
-                                       postscale_factor, process_set, num_groups, groups)
+                                       postscale_factor, process_set, num_groups, groups,
+                                       codec)
 
     def grouped_allreduce_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                            op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                            prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                            process_set: AnySet = _ALL, num_groups: Optional[int] = None,
-                           groups: Optional[Groups] = None) -> list[Tensor]:
+                           groups: Optional[Groups] = None, codec: str = "") -> list[Tensor]:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
-                                       postscale_factor, process_set, num_groups, groups).wait()
+                                       postscale_factor, process_set, num_groups, groups,
+                                       codec).wait()
 
     def grouped_allreduce_async_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                  op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                  prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                                  process_set: AnySet = _ALL, num_groups: Optional[int] = None,
-                                 groups: Optional[Groups] = None) -> Handle:
+                                 groups: Optional[Groups] = None, codec: str = "") -> Handle:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
-                                       postscale_factor, process_set, num_groups, groups)
+                                       postscale_factor, process_set, num_groups, groups,
+                                       codec)
 
     def allgather(self, tensor: Tensor, *, name: Optional[str] = None,
                   process_set: AnySet = _ALL) -> Tensor:
@@ -250,7 +253,7 @@ class Engine:
     def reducescatter_async(self, tensor: Tensor, *, name: Optional[str] = None,
                             op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
                             postscale_factor: float = 1.0, process_set: AnySet = _ALL) -> Handle:
-        settings = self._settings(process_set, op=_operator(None, op), prescale=prescale_factor,
+        settings = self._settings(process_set, op=chosen_operator(None, op), prescale=prescale_factor,
                                   postscale=postscale_factor)
         return self._submit(_KIND.reducescatter, tensor, False, name, settings)
 
@@ -266,7 +269,7 @@ class Engine:
                                     op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
                                     postscale_factor: float = 1.0,
                                     process_set: AnySet = _ALL) -> Handle:
-        settings = self._settings(process_set, op=_operator(None, op), prescale=prescale_factor,
+        settings = self._settings(process_set, op=chosen_operator(None, op), prescale=prescale_factor,
                                   postscale=postscale_factor)
         return self._submit_group(_KIND.reducescatter, tensors, False, name, settings)
 
@@ -321,6 +324,7 @@ class Engine:
             raise InvalidArgument(f"{process_set!r} is registered already")
         process_set.process_set_id = self._core.add_process_set(process_set.ranks or [])
         process_set._engine = self
+        self._sets.append(process_set)
         return process_set
 
     def remove_process_set(self, process_set: ProcessSet) -> bool:
@@ -328,78 +332,14 @@ class Engine:
         if not process_set.process_set_id:
             return False
         self._core.remove_process_set(process_set.process_set_id)
-        process_set.process_set_id = process_set._engine = None
+        self._sets[:] = [each for each in self._sets if each is not process_set]
+        _forget(process_set)
         return True
 
-    def _settings(self, process_set: AnySet, **fields: Any) -> _core.Settings:
-        return _core.Settings(process_set=identity_of(process_set), **fields)
 
-    def _base_name(self, call: str, name: Optional[str], settings: _core.Settings) -> str:
-        if name is None:
-            return f"{call}.noname.{next(self._unnamed[settings.process_set])}"
-        return f"{call}.{name}"
-
-    def _allreduce(self, tensor: Tensor, in_place: bool, name: Optional[str],
-                   op: Optional[ReduceOp], average: Optional[bool], prescale: float,
-                   postscale: float, process_set: AnySet, priority: int) -> Handle:
-        settings = self._settings(process_set, op=_operator(average, op), prescale=prescale,
-                                  postscale=postscale, priority=priority)
-        return self._submit(_KIND.allreduce, tensor, in_place, name, settings)
-
-    def _grouped_allreduce(self, tensors: Sequence[Tensor], in_place: bool, name: Optional[str],
-                           op: Optional[ReduceOp], average: Optional[bool], prescale: float,
-                           postscale: float, process_set: AnySet, num_groups: Optional[int],
-                           groups: Optional[Groups]) -> Handle:
-        settings = self._settings(process_set, op=_operator(average, op), prescale=prescale,
-                                  postscale=postscale)
-        tensors = list(tensors)
-        runs = chosen_groups(len(tensors), num_groups, groups)
-        return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings, runs)
-
-    def _submit(self, kind: _core.Collective, tensor: Tensor, in_place: bool, name: Optional[str],
-                settings: _core.Settings, with_splits: bool = False) -> Handle:
-        taken = arrays.take(tensor, in_place)
-        ticket = self._core.submit(kind, self._base_name(kind.name, name, settings), taken.dtype,
-                                   taken.memory, in_place, settings)
-
-        def finish() -> Any:
-            if in_place:
-                return _written(taken, tensor)
-            result = taken.wrap(ticket)
-            return (result, taken.rows(ticket.splits)) if with_splits else result
-
-        return Handle([ticket], finish)
-
-    def _submit_group(self, kind: _core.Collective, tensors: Sequence[Tensor], in_place: bool,
-                      name: Optional[str], settings: _core.Settings,
-                      runs: Optional[list[list[int]]] = None) -> Handle:
-        """runs: the indices of each group; None for one group of all."""
-        tensors = list(tensors)
-        taken = [arrays.take(tensor, in_place) for tensor in tensors]
-        base = self._base_name(f"grouped_{kind.name}", name, settings)
-        tickets: list[Any] = [None] * len(taken)
-        whole = [(base, list(range(len(taken))))]
-        for group, run in whole if runs is None else _named(base, runs):
-            names = [f"{group}_{i}of{len(run)}" for i in range(1, len(run) + 1)]
-            given = self._core.submit_group(
-                group, kind, names, [taken[index].dtype for index in run],
-                [taken[index].memory for index in run], in_place, settings)
-            for index, ticket in zip(run, given):
-                tickets[index] = ticket
-
-        def finish() -> list[Any]:
-            if in_place:
-                return [_written(each, tensor) for each, tensor in zip(taken, tensors)]
-            return [each.wrap(ticket) for each, ticket in zip(taken, tickets)]
-
-        return Handle(tickets, finish)
+def _forget(process_set: ProcessSet) -> None:
+    """The set may be registered again, with this engine or with the next."""
+    process_set.process_set_id = process_set._engine = None
 
 
-def _named(base: str, runs: list[list[int]]) -> list[tuple[str, list[int]]]:
-    return [(f"{base}.{number}", run) for number, run in enumerate(runs)]
-
-
-def _written(taken: arrays.Taken, tensor: Tensor) -> Tensor:
-    if taken.restore is not None:
-        taken.restore()
-    return tensor
+__all__ = ["AnySet", "Engine", "ReduceOp", "make_options"]

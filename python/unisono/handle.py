@@ -9,8 +9,6 @@ from typing import Any, Callable, Optional
 
 from . import _core
 
-_PENDING = object()
-
 
 class Handle:
     """A claim on the result of one call. Dropping it abandons the result, not the work.
@@ -20,10 +18,12 @@ class Handle:
 
     __slots__ = ("_tickets", "_finish", "_result")
 
-    def __init__(self, tickets: list[_core.Ticket], finish: Callable[[], Any]):
+    def __init__(self, tickets: list[_core.Ticket], finish: Optional[Callable[[], Any]],
+                 result: Any = None):
+        """finish makes the result once the tickets are done; None when it is known already."""
         self._tickets = tickets
         self._finish = finish
-        self._result = _PENDING
+        self._result = result
 
     def done(self) -> bool:
         """Whether wait() would return or raise at once."""
@@ -32,12 +32,16 @@ class Handle:
     def wait(self, timeout: Optional[float] = None) -> Any:
         """The result. Raises what went wrong, or unisono.Timeout after ``timeout`` seconds, when
         the operation stays in flight and may be waited for again."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for ticket in self._tickets:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ticket.wait(left)
-        if self._result is _PENDING:
-            self._result = self._finish()
+        if timeout is None:
+            for ticket in self._tickets:
+                ticket.wait()
+        else:
+            deadline = time.monotonic() + timeout
+            for ticket in self._tickets:
+                ticket.wait(max(0.0, deadline - time.monotonic()))
+        finish = self._finish
+        if finish is not None:
+            self._result = finish()
             self._finish = None
         return self._result
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterable, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, NoReturn, Optional, Union
 
 from .errors import InvalidArgument
 
@@ -17,9 +17,10 @@ class ProcessSet:
     add_process_set() has been called with it, or an equal one, on every rank."""
 
     def __init__(self, *ranks: Union[int, Iterable[int]]):
+        listed: Iterable[Any] = ranks
         if len(ranks) == 1 and not isinstance(ranks[0], int):
-            ranks = tuple(ranks[0])
-        self.ranks: Optional[list[int]] = sorted(ranks) or None
+            listed = ranks[0]
+        self.ranks: Optional[list[int]] = sorted(listed) or None
         self.process_set_id: Optional[int] = None
         self._engine: Optional[Engine] = None
 
@@ -42,12 +43,15 @@ class ProcessSet:
 
     def _member_of(self) -> Engine:
         if self.process_set_id is None:
-            raise InvalidArgument(f"{self!r} is not registered; call unisono.add_process_set() "
-                                  "with it on every rank first")
+            self._unregistered()
         if self._engine is not None:
             return self._engine
         from .default import engine
         return engine()
+
+    def _unregistered(self) -> NoReturn:
+        raise InvalidArgument(f"{self!r} is not registered; call unisono.add_process_set() "
+                              "with it on every rank first")
 
     def __eq__(self, other: object) -> bool:
         return (isinstance(other, ProcessSet) and self.ranks == other.ranks
@@ -55,6 +59,16 @@ class ProcessSet:
 
     def __hash__(self) -> int:
         return hash((tuple(self.ranks or ()), self.process_set_id))
+
+    def __deepcopy__(self, _: Any) -> ProcessSet:
+        """A copy of a module that uses a set uses the same set."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Another process has to register the set with its own job."""
+        if self.process_set_id == 0:
+            return "global_process_set"
+        return ProcessSet, (tuple(self.ranks or ()),)
 
     def __repr__(self) -> str:
         return f"ProcessSet(ranks={self.ranks or 'all'}, process_set_id={self.process_set_id})"
@@ -67,6 +81,5 @@ global_process_set.process_set_id = 0
 def identity_of(process_set: Union[ProcessSet, int]) -> int:
     if isinstance(process_set, int):
         return process_set
-    if process_set.process_set_id is None:
-        process_set._member_of()
-    return process_set.process_set_id
+    identity = process_set.process_set_id
+    return identity if identity is not None else process_set._unregistered()

@@ -9,9 +9,9 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "complete/unpack.hpp"
-#include "encode/pack.hpp"
 #include "engine/rows.hpp"
 #include "engine/stance_flags.hpp"
+#include "kernels/kernels.hpp"
 
 namespace unisono {
 
@@ -25,7 +25,11 @@ Status name_tensor(const Status& status, const Request& request) {
 }
 
 BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context)
-    : bucket_(std::move(bucket)), context_(context), set_(bucket_.set) {
+    : bucket_(std::move(bucket)), context_(context), set_(bucket_.set), wire_(bucket_.dtype) {
+  codec_ = find_codec(bucket_.responses.front().tensors.front().codec);
+  if (codec_ != nullptr && bucket_.kind == Collective::allreduce) {
+    wire_ = codec_->wire_dtype(bucket_.dtype);
+  }
   std::size_t next = 0;
   for (const Response& response : bucket_.responses) {
     for (std::size_t i = 0; i < response.tensors.size(); ++i) {
@@ -47,21 +51,41 @@ bool BucketRun::fits_shared_memory() const {
   for (const Tensor& tensor : tensors_) {
     const Request& request = *tensor.request;
     if (tensor.extents == nullptr || tensor.extents->empty()) {
-      bytes += request.bytes();
+      bytes += wire_bytes(tensor);
       continue;
     }
     std::int64_t rows = 0;
     for (const std::int64_t n : *tensor.extents) rows += n;
     bytes += static_cast<std::size_t>(rows) * row_bytes(request);
   }
+  if (is_adasum()) bytes += 64 + local_adasum_extra(context_.members->count(), tensors_.size());
   return bytes <= context_.team->window_most();
 }
 
+std::size_t BucketRun::wire_bytes(const Tensor& tensor) const {
+  if (bucket_.kind != Collective::allreduce) return tensor.request->bytes();
+  return codec_->wire_bytes(bucket_.dtype, static_cast<std::size_t>(tensor.request->elements()));
+}
+
+// Of an average: how many contributions count.
+std::int64_t BucketRun::divisor(const Tensor& tensor) const {
+  const auto n = static_cast<std::int64_t>(context_.members->count());
+  const auto absent = static_cast<std::int64_t>(tensor.response->absent.size());
+  return context_.options->join_divisor == "active" ? n - absent : n;
+}
+
 Status BucketRun::start() {
+  if (codec_ == nullptr) {
+    const Request& request = *tensors_.front().request;
+    return Status(Code::internal, cat("the ranks agreed on codec '", request.codec, "' for '",
+                                      request.name, "', which this rank does not have; run the "
+                                      "same version everywhere"));
+  }
   if (!fits_shared_memory()) context_.team = nullptr;
   if (context_.team != nullptr) {
     return bucket_.kind == Collective::allreduce ? start_local_allreduce() : start_local_tensor(0);
   }
+  if (is_adasum()) return start_adasum();
   if (bucket_.kind == Collective::allreduce) return start_fused_allreduce();
   return start_tensor(0);
 }
@@ -93,38 +117,64 @@ MoveContext BucketRun::next_context() const {
           .bucket = std::exchange(*context_.next_move, *context_.next_move + context_.move_stride)};
 }
 
-Status BucketRun::start_fused_allreduce() {
-  const std::size_t element = size_of(bucket_.dtype);
-  std::vector<PackItem> items;
-  std::size_t bytes = 0;
+// Where each tensor of an allreduce lies in the fused buffer, and who owns its result.
+Status BucketRun::place_results() {
   for (Tensor& tensor : tensors_) {
-    const auto count = static_cast<std::size_t>(tensor.request->elements());
-    tensor.offset = bytes;
+    tensor.offset = fused_bytes_;
     tensor.out_shape = tensor.request->shape;
-    tensor.out_count = count;
-    items.push_back({tensor.absent() ? nullptr : tensor.pending.input, bytes, count,
-                     tensor.request->prescale});
-    bytes += count * element;
+    tensor.out_count = static_cast<std::size_t>(tensor.request->elements());
+    fused_bytes_ += wire_bytes(tensor);
     if (!tensor.absent() && tensor.pending.output == nullptr) {
-      if (auto status = own_result(tensor, count * element); !status) return status;
+      if (auto status = own_result(tensor, tensor.request->bytes()); !status) return status;
     }
   }
-  fused_bytes_ = bytes;
-  const std::size_t all = bytes + (planned() ? kStanceFlags * element : 0);
+  return {};
+}
+
+Status BucketRun::start_fused_allreduce() {
+  if (auto status = place_results(); !status) return status;
+  const std::size_t all = fused_bytes_ + (planned() ? kStanceFlags * size_of(wire_) : 0);
   if (auto status = take_buffer(fused_, all); !status) return status;
-  // A tensor with no elements has no address to read, which is not the same as having joined.
-  for (PackItem& item : items) {
-    if (item.source == nullptr && item.count == 0) item.source = fused_.memory.get();
+  for (const Tensor& tensor : tensors_) {
+    codec_->encode(encode_part(tensor, 0, tensor.out_count, tensor.offset));
   }
-  pack(bucket_.dtype, bucket_.op, items, fused_.first(bytes));
   if (planned()) {
-    put_stance(bucket_.responses.front().stance, bucket_.dtype, bucket_.op, fused_.memory.get() + bytes);
+    put_stance(bucket_.responses.front().stance, wire_, bucket_.op,
+               fused_.memory.get() + fused_bytes_);
   }
   const std::string& algorithm =
       context_.options->deterministic ? std::string("direct") : context_.options->algorithm;
-  machine_ = make_allreduce(algorithm, next_context(), bucket_.dtype, bucket_.op,
-                            fused_.first(all));
+  machine_ = make_allreduce(algorithm, next_context(), wire_, bucket_.op, fused_.first(all));
   return {};
+}
+
+EncodePart BucketRun::encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+                                  std::size_t offset) const {
+  const auto* input = static_cast<const std::byte*>(tensor.pending.input);
+  return {.tensor = tensor.request->name,
+          .dtype = bucket_.dtype,
+          .op = bucket_.op,
+          .prescale = tensor.request->prescale,
+          .elements = tensor.absent() || count == 0 ? nullptr
+                                                    : input + first * size_of(bucket_.dtype),
+          .count = count,
+          .wire = fused_.memory.get() + offset};
+}
+
+void* BucketRun::output_of(const Tensor& tensor) const {
+  std::byte* owned = tensor.pending.ticket->result.get();
+  return owned != nullptr ? owned : tensor.pending.output;
+}
+
+DecodePart BucketRun::decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+                                  std::size_t offset) const {
+  return {.tensor = tensor.request->name,
+          .dtype = bucket_.dtype,
+          .divisor = bucket_.op == ReduceOp::average ? divisor(tensor) : 1,
+          .postscale = tensor.request->postscale,
+          .wire = fused_.memory.get() + offset,
+          .count = count,
+          .elements = static_cast<std::byte*>(output_of(tensor)) + first * size_of(bucket_.dtype)};
 }
 
 Status BucketRun::start_tensor(std::size_t index) {
@@ -144,12 +194,13 @@ Status BucketRun::start_tensor(std::size_t index) {
   const auto in_count = static_cast<std::size_t>(mine.elements());
   if (auto status = take_buffer(tensor.in, in_count * element); !status) return status;
   const auto in = tensor.in.first(in_count * element);
-  const PackItem item{in_count == 0 ? in.data() : tensor.pending.input, 0, in_count,
-                      request.prescale};
+  const auto bring = [&] {
+    kernels::scale(request.dtype, in.data(), tensor.pending.input, request.prescale, in_count);
+  };
 
   if (request.kind == Collective::broadcast) {
     const int root = members.index_of(request.root);
-    if (root == members.me) pack(request.dtype, request.op, {&item, 1}, in);
+    if (root == members.me) bring();
     tensor.out_shape = request.shape;
     tensor.out_count = in_count;
     if (tensor.pending.output == nullptr) {
@@ -159,7 +210,7 @@ Status BucketRun::start_tensor(std::size_t index) {
     return {};
   }
 
-  pack(request.dtype, request.op, {&item, 1}, in);
+  bring();
   const std::size_t row = row_bytes(request);
   std::int64_t rows = 0;
   Extents sends, receives;
@@ -217,19 +268,15 @@ void BucketRun::finish_tensor(Tensor& tensor) {
   ticket.shape = std::move(tensor.out_shape);
   ticket.splits = std::move(tensor.out_splits);
   if (context_.team != nullptr) return;     // the machine wrote the output itself
-  const auto n = static_cast<std::int64_t>(context_.members->count());
-  const auto absent = static_cast<std::int64_t>(tensor.response->absent.size());
-  const Finish finish{request.op, context_.options->join_divisor == "active" ? n - absent : n,
-                      request.postscale};
-  if (request.kind == Collective::allreduce || request.kind == Collective::broadcast) {
-    void* out = ticket.result != nullptr ? ticket.result.get() : tensor.pending.output;
-    void* data = request.kind == Collective::allreduce ? fused_.memory.get() + tensor.offset
-                                                       : tensor.in.memory.get();
-    if (tensor.out_count == 0) return;
-    unpack(request.dtype, request.kind == Collective::allreduce ? finish : Finish{}, data, out,
-           tensor.out_count);
+  if (tensor.out_count == 0) return;
+  void* out = output_of(tensor);
+  if (request.kind == Collective::allreduce) {
+    if (!is_adasum()) codec_->decode(decode_part(tensor, 0, tensor.out_count, tensor.offset));
+  } else if (request.kind == Collective::broadcast) {
+    unpack(request.dtype, {}, tensor.in.memory.get(), out, tensor.out_count);
   } else if (request.kind == Collective::reducescatter) {
-    unpack(request.dtype, finish, ticket.result.get(), ticket.result.get(), tensor.out_count);
+    unpack(request.dtype, {request.op, divisor(tensor), request.postscale}, out, out,
+           tensor.out_count);
   }
 }
 
@@ -241,9 +288,9 @@ void BucketRun::cancel() {
 Stance BucketRun::stance() const {
   if (cancelled_) return Stance::unwilling;
   if (!planned()) return Stance::willing;
-  return context_.team != nullptr
+  return context_.team != nullptr || is_adasum()
              ? machine_->stance()
-             : get_stance(bucket_.dtype, bucket_.op, fused_.memory.get() + fused_bytes_);
+             : get_stance(wire_, bucket_.op, fused_.memory.get() + fused_bytes_);
 }
 
 std::vector<Pending> BucketRun::give_back() {
@@ -259,6 +306,7 @@ std::vector<Pending> BucketRun::give_back() {
 }
 
 void BucketRun::complete(const ReleaseName& release) {
+  if (is_adasum() && context_.team == nullptr) finish_adasum();
   for (Tensor& tensor : tensors_) {
     if (!tensor.absent()) finish_tensor(tensor);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// One bucket on its way: packed into buffers of the engine, moved by collective machines, taken
-// out into the callers' outputs when all of it has arrived. A failure in between leaves the callers'
+// One bucket on its way: encoded into buffers of the engine, moved by collective machines, decoded
+// into the callers' outputs when all of it has arrived. A failure in between leaves the callers'
 // memory as it was: it is written only while completing, or put back.
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "complete/resolve.hpp"
+#include "encode/codec.hpp"
 #include "engine/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
@@ -85,12 +86,26 @@ class BucketRun {
  private:
   using Tensor = TravellingTensor;
   Status start_fused_allreduce();
+  Status start_adasum();
+  void finish_adasum();
+  bool is_adasum() const { return bucket_.op == ReduceOp::adasum && bucket_.kind == Collective::allreduce; }
+  std::vector<std::size_t> element_counts() const;
   Status start_tensor(std::size_t index);
   bool fits_shared_memory() const;
+  std::size_t wire_bytes(const Tensor& tensor) const;
+  std::int64_t divisor(const Tensor& tensor) const;
+  void* output_of(const Tensor& tensor) const;
+  // Elements [first, first + count) of a tensor into or out of the fused buffer.
+  EncodePart encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+                         std::size_t offset) const;
+  DecodePart decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+                         std::size_t offset) const;
+  Status place_results();
   // The same over shared memory: machines read and write the callers' tensors themselves.
   Status start_local_allreduce();
   Status start_local_tensor(std::size_t index);
   LocalReduction local_reduction(const Tensor& first) const;
+  Translation translation() const;
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   MoveContext next_context() const;
@@ -99,6 +114,8 @@ class BucketRun {
   Bucket bucket_;
   RunContext context_;
   SetId set_;
+  const Codec* codec_ = nullptr;            // of allreduces; null when this engine has no such codec
+  DType wire_ = DType::f32;                 // what the bucket is reduced in
   std::vector<Tensor> tensors_;
   BufferPool::Buffer fused_;
   std::size_t fused_bytes_ = 0;             // of tensors; the stance follows when planned

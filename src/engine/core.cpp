@@ -10,7 +10,6 @@
 #include "engine/wiring.hpp"
 #include "place/bind.hpp"
 #include "place/cpu_sets.hpp"
-#include "submit/front_door.hpp"
 
 namespace unisono {
 namespace {
@@ -34,10 +33,10 @@ EngineCore::EngineCore(Options options) : options_(std::move(options)), pid_(::g
   set_log(log_level_from(options_.log));
 }
 
-Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options) {
+Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options, const Lookup& environment) {
   if (auto status = options.validate(); !status) return status;
   std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
-  auto seat = seat_from_environment(process_environment());
+  auto seat = seat_from_environment(environment);
   if (!seat) return seat.status();
   auto job = join_job(core->options_, *seat, core->clock_, core->poller_, core->bell_);
   if (!job) return job.status();
@@ -73,6 +72,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   parts.neighbourhood = std::move(hood).value();
   parts.transport = std::move(*transport);
   parts.beats = false;
+  if (core->options_.transport == "tcp") parts.neighbourhood.reset();  // messages, as asked for
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});
@@ -84,6 +84,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
 Status EngineCore::start(LoopParts parts, Identity identity) {
   identity_ = std::move(identity);
   const bool crowded = identity_.local_size > usable_cores();
+  codecs_ = wire_codecs(options_);
   spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us : crowded ? 0 : kSpinUs) * 1e-6);
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
@@ -142,7 +143,8 @@ std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Opera
   const Members set = status.ok() ? members(settings.process_set) : Members{};
   for (Operation& operation : operations) {
     if (!status.ok()) break;
-    auto request = make_request(operation, settings, set.ranks.empty() ? nullptr : &set);
+    auto request = make_request(operation, settings, set.ranks.empty() ? nullptr : &set,
+                                codecs_);
     if (!request) {
       status = request.status();
       break;

@@ -18,13 +18,14 @@
 #include "engine/loop.hpp"
 #include "engine/world.hpp"
 #include "observe/timeline.hpp"
+#include "submit/front_door.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono {
 
 class EngineCore final : public TicketWaiter, public std::enable_shared_from_this<EngineCore> {
  public:
-  static Result<std::shared_ptr<EngineCore>> join(Options options);
+  static Result<std::shared_ptr<EngineCore>> join(Options options, const Lookup& environment);
   static Result<std::shared_ptr<EngineCore>> join(Options options, std::shared_ptr<WorldCore> world,
                                                   Rank rank);
   ~EngineCore() override;
@@ -67,6 +68,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   SteadyClock clock_;
   const std::int64_t pid_;
   Identity identity_;
+  CodecChoice codecs_;
   Placement placement_;
   std::shared_ptr<WorldCore> world_;        // when ranks are threads
   Poller poller_;

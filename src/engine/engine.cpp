@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "engine/core.hpp"
+#include "engine/wiring.hpp"
 #include "submit/split_groups.hpp"
 
 namespace unisono {
@@ -67,7 +68,11 @@ Result<Engine> Engine::join() {
 }
 
 Result<Engine> Engine::join(Options options) {
-  auto core = EngineCore::join(std::move(options));
+  return join(std::move(options), process_environment());
+}
+
+Result<Engine> Engine::join(Options options, const Environment& environment) {
+  auto core = EngineCore::join(std::move(options), environment);
   if (!core) return core.status();
   return Engine(std::move(*core));
 }

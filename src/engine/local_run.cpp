@@ -16,26 +16,54 @@ const std::byte* bytes_of(const void* data) { return static_cast<const std::byte
 
 LocalReduction BucketRun::local_reduction(const Tensor& first) const {
   const Request& request = *first.request;
-  const auto n = static_cast<std::int64_t>(context_.members->count());
-  const auto absent = static_cast<std::int64_t>(first.response->absent.size());
-  return {.dtype = request.dtype,
+  return {.dtype = wire_,
           .op = request.op,
           .prescale = request.prescale,
-          .divisor = context_.options->join_divisor == "active" ? n - absent : n,
+          .divisor = divisor(first),
           .postscale = request.postscale,
           .stance = first.response->stance,
+          .translation = {},
           .items = {},
           .bytes = 0};
 }
 
+// The tensors of a bucket are alike in all that matters here but their names, which none of the
+// codecs that work on parts of a tensor asks for.
+Translation BucketRun::translation() const {
+  const Request& first = *tensors_.front().request;
+  const std::int64_t divided = first.op == ReduceOp::average ? divisor(tensors_.front()) : 1;
+  const std::size_t wide = size_of(bucket_.dtype), narrow = size_of(wire_);
+  const EncodePart encode{.tensor = {}, .dtype = bucket_.dtype, .op = bucket_.op,
+                          .prescale = first.prescale};
+  const DecodePart decode{.tensor = {}, .dtype = bucket_.dtype, .divisor = divided,
+                          .postscale = first.postscale};
+  return {.load =
+              [=, this](const LocalItem& item, std::size_t from, std::size_t bytes, std::byte* out) {
+                EncodePart part = encode;
+                part.elements = item.source + from / narrow * wide;
+                part.count = bytes / narrow;
+                part.wire = out;
+                codec_->encode(part);
+              },
+          .store =
+              [=, this](const LocalItem& item, std::size_t from, std::size_t bytes,
+                        const std::byte* in) {
+                DecodePart part = decode;
+                part.elements = item.target + from / narrow * wide;
+                part.count = bytes / narrow;
+                part.wire = in;
+                codec_->decode(part);
+              }};
+}
+
 Status BucketRun::start_local_allreduce() {
   LocalReduction work = local_reduction(tensors_.front());
-  const std::size_t element = size_of(bucket_.dtype);
+  if (wire_ != bucket_.dtype) work.translation = translation();
   for (Tensor& tensor : tensors_) {
-    const std::size_t bytes = static_cast<std::size_t>(tensor.request->elements()) * element;
+    const std::size_t bytes = wire_bytes(tensor);
     tensor.out_shape = tensor.request->shape;
     if (!tensor.absent() && tensor.pending.output == nullptr) {
-      if (auto status = own_result(tensor, bytes); !status) return status;
+      if (auto status = own_result(tensor, tensor.request->bytes()); !status) return status;
     }
     if (bytes == 0) continue;
     LocalItem item{.source = nullptr, .target = nullptr, .offset = work.bytes, .bytes = bytes};
@@ -49,7 +77,8 @@ Status BucketRun::start_local_allreduce() {
     work.items.push_back(item);
     work.bytes += bytes;
   }
-  machine_ = make_local_allreduce(*context_.team, std::move(work));
+  machine_ = is_adasum() ? make_local_adasum(*context_.team, std::move(work))
+                      : make_local_allreduce(*context_.team, std::move(work));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
+#include "encode/codec.hpp"
 
 namespace unisono {
 
@@ -21,6 +22,12 @@ Result<std::unique_ptr<Planner>> wire_planner(const Options& options) {
     return Status(Code::invalid_argument, cat("there is no planner '", options.planner, "'"));
   }
   return planner;
+}
+
+CodecChoice wire_codecs(const Options& options) {
+  CodecChoice choice{.known = {}, .usual = options.codec};
+  for (const Codec* codec : codec_table()) choice.known.push_back(codec->name());
+  return choice;
 }
 
 }  // namespace unisono

@@ -7,11 +7,14 @@
 
 #include "launch/join.hpp"
 #include "plan/planner.hpp"
+#include "submit/front_door.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono {
 
 Lookup process_environment();
 Result<std::unique_ptr<Planner>> wire_planner(const Options& options);
+// Valid as long as the options.
+CodecChoice wire_codecs(const Options& options);
 
 }  // namespace unisono

@@ -26,7 +26,7 @@ std::vector<DType> all_dtypes() {
 
 std::vector<ReduceOp> all_ops() {
   std::vector<ReduceOp> out;
-  for (int i = 0; i < kReduceOpCount; ++i) out.push_back(static_cast<ReduceOp>(i));
+  for (int i = 0; i < kElementwiseOpCount; ++i) out.push_back(static_cast<ReduceOp>(i));
   return out;
 }
 

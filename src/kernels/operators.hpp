@@ -67,6 +67,7 @@ decltype(auto) visit_op(ReduceOp op, Visitor&& visitor) {
       return visitor(std::integral_constant<ReduceOp, ReduceOp::logical_and>{});
     case ReduceOp::logical_or:
       return visitor(std::integral_constant<ReduceOp, ReduceOp::logical_or>{});
+    case ReduceOp::adasum: break;           // works on whole vectors: kernels/linear.hpp
   }
   check_failed("known operator", __FILE__, __LINE__);
 }

@@ -35,8 +35,7 @@ constexpr std::string_view kOwnVariables[] = {
 
 // Horovod's knobs for machinery that unisono does not have.
 constexpr std::string_view kIgnoredHorovod[] = {
-    "HOROVOD_CYCLE_TIME", "HOROVOD_CACHE_CAPACITY", "HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE",
-    "HOROVOD_HIERARCHICAL_ALLREDUCE", "HOROVOD_HIERARCHICAL_ALLGATHER"};
+    "HOROVOD_AUTOTUNE", "HOROVOD_HIERARCHICAL_ALLREDUCE", "HOROVOD_HIERARCHICAL_ALLGATHER"};
 
 template <typename Range>
 bool contains(const Range& items, std::string_view item) {

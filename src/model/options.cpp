@@ -53,8 +53,9 @@ constexpr Entry kEntries[] = {
       "What travels together. threshold: fuse up to fusion_bytes; wfbp: each tensor alone; "
       "single: everything ready in one bucket; groups: only what the caller grouped."},
      &Options::planner},
-    {{"codec", "UNISONO_CODEC", "", "one of none", true,
-      "How tensors are encoded on the way, where a call does not say."},
+    {{"codec", "UNISONO_CODEC", "", "one of none|fp16|bf16", true,
+      "How tensors of an allreduce are encoded on the way, where a call does not say. none: as they "
+      "are; fp16, bf16: float32 and float64 travel and are reduced as 16-bit floats."},
      &Options::codec},
     {{"transport", "UNISONO_TRANSPORT", "", "one of auto|shm|tcp", true,
       "How bytes move. auto: shared memory within a host, TCP between hosts."},

@@ -256,7 +256,7 @@ TEST(Options, AgreementCoversOnlyWhatMustBeShared) {
 
 TEST(Options, NotesTellOfTyposAndOfHorovodKnobsWithoutMeaning) {
   const std::vector<std::string> names = {"UNISONO_FUSION_BITES", "UNISONO_QQQQQQ", "UNISONO_RANK",
-                                          "UNISONO_LOG",          "HOROVOD_CYCLE_TIME",
+                                          "UNISONO_LOG",          "HOROVOD_AUTOTUNE",  
                                           "HOROVOD_RANK",         "PATH"};
   const auto notes = notes_on_variables(names);
   ASSERT_EQ(notes.size(), 3u);

@@ -29,7 +29,7 @@ constexpr std::array<DTypeRow, kDTypeCount> kDTypes = {{{"float32", 4},
                                                         {"uint64", 8},
                                                         {"bool", 1}}};
 constexpr std::array<std::string_view, kReduceOpCount> kOps = {
-    "sum", "average", "min", "max", "product", "logical_and", "logical_or"};
+    "sum", "average", "min", "max", "product", "logical_and", "logical_or", "adasum"};
 constexpr std::array<std::string_view, 11> kKinds = {
     "allreduce", "allgather", "broadcast",       "reducescatter",     "alltoall",
     "barrier",   "join",      "add_process_set", "remove_process_set",

@@ -7,6 +7,7 @@
 // fixed by member index.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,6 +87,14 @@ std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
                                                  Extents send_counts, std::span<std::byte> out,
                                                  Extents receive_counts);
 std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
+
+// Adasum (move/adasum.hpp) of tensors of counts[i] elements, in place. data holds the members' shares
+// back to back, each a slice of every tensor: adasum::for_pieces() says where. Each stage has tags of
+// its own.
+using AdasumContexts = std::array<MoveContext, 3>;
+std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
+                                               const std::vector<std::size_t>& counts,
+                                               Stance stance, std::span<std::byte> data);
 
 struct AlgorithmRow {
   Collective kind;

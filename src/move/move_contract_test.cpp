@@ -160,7 +160,7 @@ TEST(MoveContract, AllreduceForEveryAlgorithmMemberCountDTypeAndOperator) {
   for (const auto algorithm : kAllreduces) {
     for (int n = 1; n <= 17; ++n) {
       for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
-        const auto op = static_cast<ReduceOp>(seed % kReduceOpCount);
+        const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
         for (const std::size_t count : {0u, 1u, 7u, 131u}) {
           check_allreduce(algorithm, n, static_cast<DType>(dtype), op, count, ++seed);
           if (HasFatalFailure()) return;
@@ -173,7 +173,7 @@ TEST(MoveContract, AllreduceForEveryAlgorithmMemberCountDTypeAndOperator) {
 TEST(MoveContract, AllreduceForEveryOperator) {
   std::uint64_t seed = 2000;
   for (const auto algorithm : kAllreduces) {
-    for (int op = 0; op < kReduceOpCount; ++op) {
+    for (int op = 0; op < kElementwiseOpCount; ++op) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::boolean}) {
         check_allreduce(algorithm, 5, dtype, static_cast<ReduceOp>(op), 100, ++seed);
         if (HasFatalFailure()) return;
@@ -289,7 +289,7 @@ TEST(MoveContract, ReduceScatterRaggedInMemberOrder) {
   for (int n = 1; n <= 17; ++n) {
     for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
       for (const std::size_t scale : {0u, 1u, 50u}) {
-        const auto op = static_cast<ReduceOp>(seed % kReduceOpCount);
+        const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
         check_reducescatter(n, static_cast<DType>(dtype), op, scale, ++seed);
         if (HasFatalFailure()) return;
       }

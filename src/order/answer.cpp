@@ -13,7 +13,8 @@ namespace {
 // What can run although joined members give nothing but the neutral element.
 bool runs_without_joined(const Request& request) {
   if (request.kind == Collective::barrier) return true;
-  return request.kind == Collective::allreduce && request.op <= ReduceOp::product;
+  return request.kind == Collective::allreduce && 
+         (request.op <= ReduceOp::product || request.op == ReduceOp::adasum);
 }
 
 std::vector<std::uint32_t> absent_members(const Unit& unit, const JoinState& joins, int members) {

@@ -53,6 +53,17 @@ Status check_tensor(const Operation& operation, const Settings& settings) {
     return wrong(operation, cat(name_of(settings.op), " is for booleans and integers, not ",
                                 name_of(operation.dtype)));
   }
+  if (settings.op == ReduceOp::adasum) {
+    if (operation.kind == Collective::reducescatter) {
+      return Status(Code::mismatch, cat(name_of(operation.kind), " '", operation.name,
+                                        "': Adasum is for allreduce only"),
+                    Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = operation.name});
+    }
+    if (operation.dtype > DType::bf16) {
+      return wrong(operation, cat("Adasum is for float16, bfloat16, float32 and float64, not ",
+                                  name_of(operation.dtype)));
+    }
+  }
   if (!std::isfinite(settings.prescale) || !std::isfinite(settings.postscale)) {
     return wrong(operation, "scale factors must be finite");
   }
@@ -88,10 +99,25 @@ Result<std::vector<std::int64_t>> complete_splits(const Operation& operation,
   return splits;
 }
 
+// "" stands for "none", so that ranks which ask for it and ranks which ask for nothing agree.
+Result<std::string> choose_codec(const Operation& operation, const Settings& settings,
+                                 const CodecChoice& codecs) {
+  const std::string_view name = settings.codec.empty() ? codecs.usual : settings.codec;
+  if (std::find(codecs.known.begin(), codecs.known.end(), name) == codecs.known.end()) {
+    return wrong(operation, cat("unknown codec '", name, "'; there are: ", join_text(codecs.known)));
+  }
+  const bool encodes =
+      operation.kind == Collective::allreduce || operation.kind == Collective::prepare;
+  if (!encodes && !settings.codec.empty() && name != "none") {
+    return wrong(operation, cat("codec '", name, "' is for allreduce only"));
+  }
+  return encodes && name != "none" ? std::string(name) : std::string();
+}
+
 }  // namespace
 
 Result<Request> make_request(const Operation& operation, const Settings& settings,
-                             const Members* members) {
+                             const Members* members, const CodecChoice& codecs) {
   if (operation.name.empty()) return wrong(operation, "the name is empty");
   if (operation.name.size() > kNameMost) return wrong(operation, "the name is over 4096 bytes");
   if (members == nullptr) {
@@ -107,10 +133,9 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
   request.kind = operation.kind;
   request.set = settings.process_set;
   request.priority = settings.priority;
-  request.codec = settings.codec;
-  if (!settings.codec.empty() && settings.codec != "none") {
-    return wrong(operation, cat("unknown codec '", settings.codec, "'; there is: none"));
-  }
+  auto codec = choose_codec(operation, settings, codecs);
+  if (!codec) return codec.status();
+  request.codec = std::move(*codec);
   if (carries_data(operation.kind)) {
     if (auto status = check_tensor(operation, settings); !status) return status;
     request.dtype = operation.dtype;

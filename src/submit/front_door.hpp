@@ -5,6 +5,9 @@
 // the other ranks are never bothered with it.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "model/members.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
@@ -12,8 +15,14 @@
 
 namespace unisono {
 
+// The codecs this engine has, and the one for calls that do not say.
+struct CodecChoice {
+  std::vector<std::string_view> known = {"none"};
+  std::string_view usual = "none";
+};
+
 // members is the process set named in the settings; null when there is no such set.
 Result<Request> make_request(const Operation& operation, const Settings& settings,
-                             const Members* members);
+                             const Members* members, const CodecChoice& codecs = {});
 
 }  // namespace unisono

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,22 +22,38 @@ struct LocalItem {
   const std::byte* source = nullptr;
   std::byte* target = nullptr;
   std::size_t offset = 0;                   // place in the bucket, in bytes
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;                    // in the bucket
   bool fresh = false;                       // nobody sees the target unless the operation succeeds
 };
 
+// How elements pass between a caller's tensor and the bucket when they differ in more than place.
+// Both take `bytes` of the bucket, beginning `from` into the item, and may be called by several
+// threads at once. store also divides and scales what it writes.
+struct Translation {
+  std::function<void(const LocalItem&, std::size_t from, std::size_t bytes, std::byte* out)> load;
+  std::function<void(const LocalItem&, std::size_t from, std::size_t bytes, const std::byte* in)>
+      store;
+
+  explicit operator bool() const { return load != nullptr; }
+};
+
 struct LocalReduction {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;                 // of the bucket
   ReduceOp op = ReduceOp::sum;
   double prescale = 1.0;
   std::int64_t divisor = 1;                 // average
   double postscale = 1.0;
   Stance stance = Stance::willing;          // of this member; allreduce only
+  Translation translation = {};             // allreduce only; the scales and the divisor are its own
   std::vector<LocalItem> items;             // back to back
   std::size_t bytes = 0;
 };
 
 std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTeam& team, LocalReduction work);
+// work.op is adasum; every item is a tensor of its own.
+std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTeam& team, LocalReduction work);
+// What it needs of a window beyond the bucket's bytes, at most.
+std::size_t local_adasum_extra(int members, std::size_t tensors);
 std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTeam& team, LocalReduction work,
                                                             Extents counts,
                                                             std::span<std::byte> out);

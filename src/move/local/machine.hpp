@@ -98,15 +98,17 @@ void for_range(const std::vector<LocalItem>& items, std::size_t begin, std::size
   }
 }
 
-// Copies a range of the caller's tensors into `out`, scaled; a null source is neutral.
+// Brings a range of the caller's tensors into `out`, scaled; a null source is neutral.
 void gather_range(const LocalReduction& work, std::size_t begin, std::size_t end, std::byte* out);
-// Copies a range of the finished bucket from `in` to the caller's tensors.
+// Brings a range of the finished bucket from `in` to the caller's tensors.
 void scatter_range(const LocalReduction& work, std::size_t begin, std::size_t end,
                    const std::byte* in);
 // Average and postscale over a reduced range, in place or from one place to another.
 void finish_range(const LocalReduction& work, std::byte* out, const std::byte* in,
                   std::size_t bytes);
 bool needs_finish(const LocalReduction& work);
+// Whether the bucket holds the caller's very bytes.
+inline bool plain(const LocalReduction& work) { return work.prescale == 1.0 && !work.translation; }
 
 // Where member i's slice of a bucket begins: whole cache lines, so that no line has two writers.
 inline std::size_t slice_begin(std::size_t bytes, int i, int n) {

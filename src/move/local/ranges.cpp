@@ -13,6 +13,8 @@ void gather_range(const LocalReduction& work, std::size_t begin, std::size_t end
               std::byte* to = out + (place - begin);
               if (item.source == nullptr) {
                 kernels::fill_neutral(work.dtype, work.op, to, bytes / element);
+              } else if (work.translation) {
+                work.translation.load(item, from, bytes, to);
               } else if (work.prescale == 1.0) {
                 std::memcpy(to, item.source + from, bytes);
               } else {
@@ -26,11 +28,16 @@ void scatter_range(const LocalReduction& work, std::size_t begin, std::size_t en
   for_range(work.items, begin, end,
             [&](const LocalItem& item, std::size_t from, std::size_t bytes, std::size_t place) {
               if (item.target == nullptr) return;
-              std::memcpy(item.target + from, in + (place - begin), bytes);
+              if (work.translation) {
+                work.translation.store(item, from, bytes, in + (place - begin));
+              } else {
+                std::memcpy(item.target + from, in + (place - begin), bytes);
+              }
             });
 }
 
 bool needs_finish(const LocalReduction& work) {
+  if (work.translation) return false;
   return work.postscale != 1.0 || (work.op == ReduceOp::average && work.divisor > 1);
 }
 

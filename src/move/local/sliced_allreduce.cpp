@@ -9,7 +9,7 @@
 // own window, so that each survivor puts its tensor back as it was when a member dies before all
 // results are out. Its own slice a member delivers last, once the whole result stands in shared
 // memory and needs nobody to complete it. A member that could not put back (the output is another
-// place, or what it showed was scaled) delivers everything then.
+// place, or what it showed was scaled or translated) delivers everything then.
 //
 // Arena-resident on all members: no copies; the owner reduces its slice from every member's tensor
 // and writes it to all of them.
@@ -89,7 +89,7 @@ class SlicedAllreduce final : public LocalMachine {
 
   // The caller's tensor is one piece of the arena, in place, with nothing to scale on the way in.
   bool is_resident() const {
-    return work_.items.size() == 1 && work_.prescale == 1.0 &&
+    return work_.items.size() == 1 && plain(work_) &&
            work_.items[0].source == work_.items[0].target && work_.items[0].source != nullptr &&
            team_.own().holds(work_.items[0].source, work_.bytes);
   }
@@ -101,7 +101,7 @@ class SlicedAllreduce final : public LocalMachine {
     };
     if (all([](const LocalItem& i) { return i.fresh || i.target == nullptr; })) return Way::overwrite;
     const bool in_place = all([](const LocalItem& i) { return i.source == i.target; });
-    return in_place && work_.prescale == 1.0 ? Way::keep_old : Way::wait;
+    return in_place && plain(work_) ? Way::keep_old : Way::wait;
   }
 
   Step step_once() {
@@ -191,7 +191,7 @@ class SlicedAllreduce final : public LocalMachine {
     const std::size_t element = size_of(work_.dtype);
     for_range(work_.items, begin, end,
               [&](const LocalItem& item, std::size_t from, std::size_t bytes, std::size_t place) {
-                const bool direct = item.source != nullptr && work_.prescale == 1.0;
+                const bool direct = item.source != nullptr && plain(work_);
                 if (!direct) gather_range(work_, place, place + bytes, window_ + place);
                 const void* inputs[kMostMembers];
                 for (int member = 0; member < n(); ++member) {

@@ -44,14 +44,30 @@ class TinyAllreduce final : public LocalMachine {
   void reduce() {
     const std::size_t element = size_of(work_.dtype);
     const bool finish = needs_finish(work_);
-    const void* inputs[kMostMembers];
     for (const LocalItem& item : work_.items) {
       if (item.target == nullptr || item.bytes == 0) continue;
-      for (int member = 0; member < n(); ++member) inputs[member] = place_of(member) + item.offset;
-      kernels::reduce_many(work_.dtype, work_.op, item.target,
-                           {inputs, static_cast<std::size_t>(n())}, item.bytes / element);
+      if (work_.translation) {
+        reduce_translated(item);
+        continue;
+      }
+      reduce_range(item.offset, item.bytes, element, item.target);
       if (finish) finish_range(work_, item.target, item.target, item.bytes);
     }
+  }
+  void reduce_translated(const LocalItem& item) {
+    constexpr std::size_t kBlockBytes = 4 << 10;
+    alignas(64) std::byte block[kBlockBytes];
+    for (std::size_t from = 0; from < item.bytes; from += kBlockBytes) {
+      const std::size_t bytes = std::min(kBlockBytes, item.bytes - from);
+      reduce_range(item.offset + from, bytes, size_of(work_.dtype), block);
+      work_.translation.store(item, from, bytes, block);
+    }
+  }
+  void reduce_range(std::size_t place, std::size_t bytes, std::size_t element, std::byte* out) {
+    const void* inputs[kMostMembers];
+    for (int member = 0; member < n(); ++member) inputs[member] = place_of(member) + place;
+    kernels::reduce_many(work_.dtype, work_.op, out, {inputs, static_cast<std::size_t>(n())},
+                         bytes / element);
   }
 
   LocalReduction work_;

@@ -6,8 +6,9 @@
 //   UNISONO_ORDER=cache UNISONO_PACING=event unisono run -np 4 bench_control [steps] [compute_ms]
 //
 // Rank 0 prints one JSON line: negotiation messages and bytes of all ranks per step, CPU of all engine
-// threads and of all processes per step (application included), and how long a step's negotiation
-// took. compute_ms is slept, in 8 pieces.
+// threads and of all processes per step (application included), and how long submitting and agreeing
+// took in the median step: means say more about what else runs on the machine. compute_ms is slept, in
+// 8 pieces.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +27,7 @@ namespace {
 
 constexpr std::size_t kTensors = 161;
 constexpr int kWarmUp = 30;
+constexpr int kRemembered = 12;             // steps whose timings the engine keeps
 
 [[noreturn]] void fail(const unisono::Status& status) {
   std::fprintf(stderr, "bench_control: %s\n", status.to_string().c_str());
@@ -38,6 +40,7 @@ struct Rank {
   std::vector<std::string> names;
   std::vector<std::vector<float>> tensors;
   std::vector<std::size_t> turn;
+  std::vector<double> submitting_us, negotiating_us;  // by step
 
   void step(int compute_ms) {
     std::shuffle(turn.begin(), turn.end(), random);
@@ -57,26 +60,28 @@ struct Rank {
       if (tensor[0] != static_cast<float>(engine.size())) fail({unisono::Code::internal, "a wrong sum"});
     }
   }
-  // Of a step, mean over steps: from the first submission to the last, and to the last agreement.
-  std::pair<double, double> negotiation_us() const {
+  // Of each step whose tensors are all remembered: from the first submission to the last, and to the
+  // last agreement.
+  void note_negotiation() {
     const auto timings = engine.timings();
-    const std::size_t steps = timings.size() / kTensors;
-    double submitting = 0, agreeing = 0;
-    for (std::size_t s = 0; s < steps; ++s) {
+    for (std::size_t end = timings.size(); end >= kTensors; end -= kTensors) {
       double first = 1e300, last = 0, agreed = 0;
-      const std::size_t begin = timings.size() - (s + 1) * kTensors;
-      for (std::size_t i = begin; i < begin + kTensors; ++i) {
+      for (std::size_t i = end - kTensors; i < end; ++i) {
         first = std::min(first, timings[i].submitted_us);
         last = std::max(last, timings[i].submitted_us);
         agreed = std::max(agreed, timings[i].submitted_us + timings[i].negotiation_us);
       }
-      submitting += last - first;
-      agreeing += agreed - first;
+      submitting_us.push_back(last - first);
+      negotiating_us.push_back(agreed - first);
     }
-    const auto count = static_cast<double>(std::max<std::size_t>(steps, 1));
-    return {submitting / count, agreeing / count};
   }
 };
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
 
 }  // namespace
 
@@ -86,7 +91,7 @@ int main(int argc, char** argv) {
   auto joined = unisono::Engine::join();
   if (!joined) fail(joined.status());
   const auto seed = static_cast<unsigned>(joined->rank()) * 7919U + 1;
-  Rank rank{std::move(*joined), std::mt19937(seed), {}, {}, std::vector<std::size_t>(kTensors)};
+  Rank rank{std::move(*joined), std::mt19937(seed), {}, {}, std::vector<std::size_t>(kTensors), {}, {}};
   std::iota(rank.turn.begin(), rank.turn.end(), std::size_t{0});
   for (std::size_t i = 0; i < kTensors; ++i) {
     rank.names.push_back("layer" + std::to_string(i / 3) + ".block.conv" + std::to_string(i) + ".weight");
@@ -99,12 +104,18 @@ int main(int argc, char** argv) {
   for (int i = 0; i < steps; ++i) rank.step(compute_ms);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const unisono::Stats after = rank.engine.stats();
-  const auto negotiation = rank.negotiation_us();
   std::vector<double> totals = {static_cast<double>(after.control_messages - before.control_messages),
                                 static_cast<double>(after.control_bytes - before.control_bytes),
-                                process_cpu_s() - cpu, negotiation.second,
+                                process_cpu_s() - cpu, 0,
                                 static_cast<double>(after.wakeups - before.wakeups),
-                                after.engine_cpu_s - before.engine_cpu_s, negotiation.first};
+                                after.engine_cpu_s - before.engine_cpu_s, 0,
+                                static_cast<double>(after.buckets - before.buckets)};
+  for (int i = 1; i <= steps; ++i) {
+    rank.step(compute_ms);
+    if (i % kRemembered == 0) rank.note_negotiation();
+  }
+  totals[3] = median(rank.negotiating_us);
+  totals[6] = median(rank.submitting_us);
   if (auto status = rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
       !status) {
     fail(status);
@@ -113,10 +124,10 @@ int main(int argc, char** argv) {
     const unisono::Options& options = rank.engine.options();
     std::printf("{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
                 "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"engine_thread_cpu_ms_per_step\": %.3f, "
-                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"submitting_us\": %.1f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
+                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"buckets_per_step\": %.2f, \"submitting_us\": %.1f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
                 options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
                 totals[0] / steps, totals[1] / steps, totals[5] / steps * 1e3, totals[2] / steps * 1e3, totals[4] / steps,
-                totals[6] / rank.engine.size(), totals[3] / rank.engine.size(), wall / steps * 1e6);
+                totals[7] / steps / rank.engine.size(), totals[6] / rank.engine.size(), totals[3] / rank.engine.size(), wall / steps * 1e6);
   }
   return 0;
 }

@@ -63,6 +63,7 @@ Channel::Round Channel::plan(std::span<const Response> responses) {
       }
     }
     flying.cost = allreduce_cost(network_, flying.bytes, ranks_, ranks_per_host_);
+    flying.copies_ns = static_cast<std::int64_t>(1e3 * network_.tensor_us * flying.tensors);
   }
   round.buckets = static_cast<int>(plan.buckets.size());
   return round;
@@ -74,7 +75,7 @@ const FlyingBucket* Channel::start(std::int64_t now) {
   // A bucket that somebody did not fill is given up after its header went round.
   const double us = next.stance == Stance::unwilling ? next.cost.latency_us : next.cost.total_us();
   next.start_ns = now;
-  next.end_ns = now + static_cast<std::int64_t>(us * 1e3);
+  next.end_ns = now + static_cast<std::int64_t>(us * 1e3) + next.copies_ns;
   running_ = true;
   return &next;
 }

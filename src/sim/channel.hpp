@@ -25,6 +25,7 @@ struct FlyingBucket {
   int arrived = 0;                      // ranks that gave it out
   Stance stance = Stance::willing;      // the strongest
   MoveCost cost;
+  std::int64_t copies_ns = 0;           // the host starts copies; nothing moves meanwhile
   std::int64_t full_ns = 0;             // when the last rank gave it out
   std::int64_t start_ns = 0, end_ns = 0;
 };

@@ -32,6 +32,20 @@ struct HostModel {
   double busy_threads = 1;              // of framework and input pipeline, in the window
   double window = 0.5;                  // of the step's compute
   bool partitioned = false;             // scp: the engine has a core of its own
+  // A thread that spins while the cores are fully in use may sit on the one that compute's next
+  // thread needs: so often per millisecond it spins in the window; compute then stalls.
+  double displaced_per_ms = 0;
+
+  // Ranks that share the cores of their host (crowd.hpp); 0: every rank has its own, as above.
+  int shared_cores = 0;
+  double slice_us = 100;                // until a thread that others wait for gives way
+  double switch_us = 1.5;               // to another thread
+  double submit_us = 2.2;               // the application's part of a submission
+  double look_us = 0.5;                 // to find that there is nothing to do
+  double ring_us = 1.5;                 // to wake another thread
+  double bucket_us = 3;                 // to join a bucket, and to end it
+  double tensor_us = 2.4;               // for each tensor of a bucket
+  double step_us = 20;                  // of the application, between steps
 
   // Processor time of the engine.
   double negotiate_us = 0.5;            // one look at the order
@@ -50,8 +64,8 @@ struct StepNoise {
 StepNoise step_noise(const HostModel& host, Rng& rng);
 // From a timer's end to the thread's first instruction.
 std::int64_t oversleep_ns(const HostModel& host, Rng& rng, double spin_share, bool in_window);
-// The share of its speed that compute loses while the engine's thread spins in the window.
-double lost_to_spinning(const HostModel& host);
+// How long compute stalls because the engine's thread spun for `spun_ns` of the window; mostly 0.
+std::int64_t displaced_ns(const HostModel& host, Rng& rng, std::int64_t spun_ns);
 // Whether all cores are in use when the engine's thread spins in the window.
 bool contended(const HostModel& host);
 

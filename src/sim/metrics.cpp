@@ -57,6 +57,12 @@ void Metrics::summarise(SimResult& result) const {
     idle += static_cast<double>(step.idle_ns);
     spin += static_cast<double>(step.spin_ns);
   }
+  if (!negotiated_ns_.empty()) {
+    std::vector<std::int64_t> all_ns = negotiated_ns_;
+    const auto middle = all_ns.begin() + static_cast<std::ptrdiff_t>(all_ns.size() / 2);
+    std::nth_element(all_ns.begin(), middle, all_ns.end());
+    result.negotiation_ms = ms(static_cast<double>(*middle));
+  }
   std::sort(steps.begin(), steps.end());
   const auto at = [&](double q) { return steps[static_cast<std::size_t>(q * (count - 1) + 0.5)]; };
   result.step_ms = ms(all) / count;

@@ -27,6 +27,10 @@ class Metrics {
   void message(std::size_t bytes) { ++step_.messages, step_.bytes += bytes; }
   void submitted(std::int64_t now) { step_.submit_ns = std::min(step_.submit_ns, now); }
   void agreed(std::int64_t now) { step_.agreed_ns = std::max(step_.agreed_ns, now); }
+  // One rank's step took so long from its first submission to its last response.
+  void negotiated(int step, std::int64_t ns) {
+    if (step >= warm_up_) negotiated_ns_.push_back(ns);
+  }
   void end_step(std::int64_t now);
   int steps() const { return ended_; }
 
@@ -47,6 +51,7 @@ class Metrics {
   int ended_ = 0;
   Step step_;
   std::vector<Step> measured_;
+  std::vector<std::int64_t> negotiated_ns_;  // where ranks tell: by rank and step
 };
 
 }  // namespace unisono::sim

@@ -89,12 +89,23 @@ TEST(Host, SpinningCostsComputeOnlyWhereCoresAreShort) {
   HostModel host;
   host.cores_per_rank = 7;
   host.busy_threads = 7;
-  EXPECT_DOUBLE_EQ(lost_to_spinning(host), 1.0 / 8);
+  host.stall_mean_ms = 4;
+  host.displaced_per_ms = 0.01;
+  Rng rng(5);
+  const auto lost_ms = [&] {
+    double sum = 0;
+    for (int i = 0; i < 100000; ++i) {
+      sum += static_cast<double>(displaced_ns(host, rng, 2'000'000)) * 1e-6;
+    }
+    return sum / 100000;
+  };
+  EXPECT_NEAR(lost_ms(), 0.01 * 2 * 4, 0.008);
+  EXPECT_EQ(displaced_ns(host, rng, -5), 0);
   host.partitioned = true;
-  EXPECT_EQ(lost_to_spinning(host), 0);
+  EXPECT_EQ(lost_ms(), 0);
   host.partitioned = false;
   host.busy_threads = 6;
-  EXPECT_EQ(lost_to_spinning(host), 0);
+  EXPECT_EQ(lost_ms(), 0);
 }
 
 TEST(Host, NoiseHasTheAskedForShape) {

@@ -27,6 +27,7 @@ struct Network {
   double hop_us = 25;                   // one step of a collective between hosts
   double local_hop_us = 2;
   double launch_us = 10;                // to start a collective
+  double tensor_us = 0;                 // to start a tensor's copies into and out of its bucket
   double attained = 0.8;                // share of gb_per_s that a large collective reaches
 };
 

@@ -19,10 +19,11 @@ constexpr std::int64_t kPatienceSteps = 200;
 constexpr std::int64_t kPatienceNs = 20'000'000'000;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
+bool plans_ahead(const SimSettings& s) { return s.order == "topo" || s.order == "auto"; }
+
 int settle_steps(const SimSettings& s) {
   if (s.warm_up >= 0) return s.warm_up;
-  const bool learns = s.order == "topo" || s.order == "auto";
-  return learns ? 2 * s.tuning.learn_steps + 4 : 2;
+  return plans_ahead(s) ? 2 * s.tuning.learn_steps + 4 : 2;
 }
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -34,9 +35,10 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 Run::Run(const SimSettings& settings, const Progress& progress)
     : settings_(settings), progress_(progress), spinning_(find_pacing(settings.pacing)->spins),
+      plans_(plans_ahead(settings)),
       compute_ns_(to_ns(settings.workload.compute_us)),
       window_ns_(to_ns(settings.host.window * settings.workload.compute_us)),
-      lost_share_(lost_to_spinning(settings.host)), warm_up_(settle_steps(settings)),
+      warm_up_(settle_steps(settings)),
       planner_(make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings.network, settings.ranks, settings.host.ranks_per_host, *planner_),
       wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
@@ -193,7 +195,7 @@ std::uint32_t Run::tensor_at(int rank, std::uint32_t position) const {
 
 void Run::submit(int rank, std::int64_t now) {
   VirtualRank& r = ranks_[static_cast<std::size_t>(rank)];
-  metrics_.spun(r.charge_spinning(now, window_end(r), lost_share_));
+  metrics_.spun(r.charge_spinning(now, window_end(r), settings_.host));
   const auto count = static_cast<std::uint32_t>(requests_.size());
   bool any = false;
   for (; r.next_tensor < count && r.due(ready_ns_[r.next_tensor], compute_ns_) <= now; any = true) {
@@ -289,7 +291,7 @@ void Run::engine(int rank, std::int64_t now) {
 
 void Run::note_spinning(VirtualRank& r, std::int64_t now) {
   if (!spinning_) return;
-  metrics_.spun(r.charge_spinning(now, window_end(r), lost_share_));
+  metrics_.spun(r.charge_spinning(now, window_end(r), settings_.host));
   const bool spins = r.lockstep->blocking();
   if (spins && r.spin_from_ns < 0) r.spin_from_ns = now;
   if (!spins) r.spin_from_ns = -1;
@@ -346,20 +348,26 @@ void Run::bucket(std::int64_t now) {
   metrics_.bucket_done(done, was_free);
   const bool ran = done.stance != Stance::unwilling;
   if (ran) tensors_left_ -= done.tensors;
+  if (computing_ == 0) metrics_.idle(done.copies_ns * settings_.ranks);
+  if (plans_) tell_ended(done, now);
+  start_bucket(now);
+  if (tensors_left_ > 0) return;
+  UNISONO_CHECK(tensors_left_ == 0);
+  metrics_.end_step(now);
+  if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
+}
+
+// Only orders that plan ahead want to know.
+void Run::tell_ended(const FlyingBucket& done, std::int64_t now) {
   for (int i = 0; i < settings_.ranks; ++i) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     if (!r.alive) continue;
     for (const std::uint64_t sequence : done.sequences) {
       r.order->ended(sequence, done.stance, Time{now});
     }
-    if (!ran) r.given_out = channel_.ended();
+    if (done.stance == Stance::unwilling) r.given_out = channel_.ended();
     if (r.order->deadline() <= Time{now}) wake(i, now);
   }
-  start_bucket(now);
-  if (tensors_left_ > 0) return;
-  UNISONO_CHECK(tensors_left_ == 0);
-  metrics_.end_step(now);
-  if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
 }
 
 void Run::lost(int rank, std::int64_t now) {

@@ -41,6 +41,7 @@ class Run {
   void arrival(const Event& event);
   void engine(int rank, std::int64_t now);
   void bucket(std::int64_t now);
+  void tell_ended(const FlyingBucket& done, std::int64_t now);
   void lost(int rank, std::int64_t now);
   void check_data_plane();
 
@@ -62,8 +63,8 @@ class Run {
   const SimSettings& settings_;
   const Progress& progress_;
   const bool spinning_;                 // the pacing makes threads spin
+  const bool plans_;                    // the order gives out responses that it planned
   const std::int64_t compute_ns_, window_ns_;
-  const double lost_share_;
   const int warm_up_;
   CachePool pool_;
   EventQueue events_;

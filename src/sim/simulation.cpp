@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "sim/crowd.hpp"
 #include "sim/run.hpp"
 
 namespace unisono::sim {
@@ -20,6 +21,9 @@ Status check(const SimSettings& s) {
   if (s.host.ranks_per_host < 1) return wrong("a host has at least one rank");
   if (s.workload.tensors.empty() || s.workload.compute_us <= 0) {
     return wrong("the workload has no tensors or takes no time");
+  }
+  if (s.host.shared_cores > 0 && (s.pacing != "event" || !s.faults.kills.empty())) {
+    return wrong("ranks that share cores are simulated with pacing event and without kills");
   }
   const auto outside = [&](int rank) { return rank < 0 || rank >= s.ranks; };
   for (const Straggler& each : s.faults.stragglers) {
@@ -49,8 +53,8 @@ std::vector<std::string_view> order_names() {
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
   if (Status bad = check(settings); !bad.ok()) return bad;
   const auto begin = std::chrono::steady_clock::now();
-  Run run(settings, progress);
-  SimResult result = run.play();
+  SimResult result = settings.host.shared_cores > 0 ? Crowd(settings, progress).play()
+                                                    : Run(settings, progress).play();
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.hpp"
+#include "sim/cores.hpp"
 #include "sim/study.hpp"
 
 namespace unisono::sim {
@@ -157,6 +158,8 @@ TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
   s.host.jitter_sigma = 0;
   s.host.cores_per_rank = 4;
   s.host.window = 1;
+  s.host.stall_mean_ms = 10;
+  s.host.displaced_per_ms = 0.01;
   s.faults.oversleeps = {{3, 20, 4}};   // the others wait for rank 3 from then on
   s.host.busy_threads = 1;
   const SimResult roomy = run(s);
@@ -170,6 +173,55 @@ TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
   s.pacing = "nbcs";
   s.host.partitioned = false;
   EXPECT_EQ(run(s).spin_share, 0);
+}
+
+TEST(SharedCores, StepsEndUnderEveryOrderAndTheSameSeedGivesTheSameRun) {
+  for (const std::string_view name : order_names()) {
+    for (const int ranks : {1, 2, 3, 8}) {
+      SCOPED_TRACE(cat(name, " ", ranks));
+      SimSettings s = two_cores_settings(std::string(name).c_str(), ranks);
+      const SimResult a = run(s), b = run(s);
+      EXPECT_TRUE(a.failure.ok()) << a.failure.to_string();
+      EXPECT_EQ(a.steps, 10);
+      EXPECT_EQ(a.digest, b.digest);
+      s.seed = 2;
+      if (ranks == 1) continue;
+      EXPECT_NE(run(s).digest, a.digest);
+    }
+  }
+}
+
+TEST(SharedCores, MoreRanksOnTheSameCoresTakeLongerToAgreeAndMoreCoresLessLong) {
+  for (const char* order : {"coordinator", "tree", "cache"}) {
+    SCOPED_TRACE(order);
+    const double two = run(two_cores_settings(order, 2)).negotiation_ms;
+    const double eight = run(two_cores_settings(order, 8)).negotiation_ms;
+    EXPECT_GT(eight, 2 * two);
+    SimSettings roomy = two_cores_settings(order, 8);
+    roomy.host.shared_cores = 16;
+    EXPECT_LT(run(roomy).negotiation_ms, eight);
+  }
+}
+
+TEST(SharedCores, RefusesWhatItDoesNotModel) {
+  SimSettings s = two_cores_settings("cache", 2);
+  s.pacing = "cycle";
+  EXPECT_THAT(simulate(s).status().message(), HasSubstr("pacing event"));
+}
+
+TEST(Cores, ThreadsQueueForACoreAndGiveWayWhenTheirSliceIsOver) {
+  Cores cores(1, 100);
+  EXPECT_TRUE(cores.take(7));
+  EXPECT_TRUE(cores.may_go_on(0, 1000));  // nobody waits
+  EXPECT_FALSE(cores.take(8));
+  EXPECT_FALSE(cores.take(9));
+  EXPECT_TRUE(cores.may_go_on(0, 99));
+  EXPECT_FALSE(cores.may_go_on(0, 100));
+  EXPECT_EQ(cores.give_way(7), 8);
+  EXPECT_EQ(cores.leave(), 9);
+  EXPECT_EQ(cores.leave(), 7);
+  EXPECT_EQ(cores.leave(), -1);
+  EXPECT_TRUE(cores.take(3));
 }
 
 TEST(Simulation, RefusesSettingsThatCannotBe) {

@@ -25,6 +25,11 @@ class Bench {
     settings.seed = options_.seed;
     settings.iterations = options_.iterations;
     settings.ranks = std::max(12, static_cast<int>(settings.ranks * options_.scale));
+    return run_as_is(name, settings);
+  }
+  // With its own number of ranks and iterations.
+  const SimResult& run_as_is(const std::string& name, SimSettings settings) {
+    settings.seed = options_.seed;
     auto result = simulate(settings, [&](double done) {
       if (progress_) progress_((static_cast<double>(study.runs.size()) + done) / runs_, name);
     });
@@ -149,6 +154,25 @@ void oversleep(Bench& bench) {
   }
 }
 
+// Negotiation time of live ranks that share two cores, medians of bench_control.
+void live(Bench& bench) {
+  struct Case {
+    int ranks;
+    const char* order;
+    double live_ms;
+  };
+  constexpr Case kCases[] = {{2, "coordinator", 1.25}, {2, "tree", 1.25}, {2, "cache", 1.03},
+                             {4, "coordinator", 3.02}, {4, "tree", 3.36}, {4, "cache", 3.10},
+                             {8, "coordinator", 5.28}, {8, "tree", 5.62}, {8, "cache", 6.85}};
+  for (const Case& each : kCases) {
+    const std::string name = cat(each.ranks, " ranks, ", each.order);
+    SimSettings s = two_cores_settings(each.order, each.ranks);
+    s.iterations = 200;
+    const SimResult result = bench.run_as_is(name, s);
+    bench.row(name, "ms", each.live_ms, each.live_ms, result.negotiation_ms);
+  }
+}
+
 struct Entry {
   StudyTable table;
   void (*run)(Bench&);
@@ -157,6 +181,7 @@ struct Entry {
 constexpr Entry kStudies[] = {
     {{"paper000", "caching and grouping in Horovod: Summit, up to 27,600 GPUs"}, paper000, 7},
     {{"paper001", "GS, NBCS, SCP, TOPO against load imbalance: Summit, 24,576 GPUs"}, paper001, 5},
+    {{"live", "negotiation time of 2, 4 and 8 live ranks that share two cores"}, live, 9},
     {{"oversleep", "one thread wakes 10 ms late once: who waits afterwards"}, oversleep, 5},
 };
 
@@ -202,9 +227,34 @@ SimSettings summit_settings() {
   s.host.jitter_sigma = 0.01;
   s.host.stall_probability = 3e-4;
   s.host.stall_mean_ms = 15;
+  s.host.displaced_per_ms = 2.4e-5;
   s.host.oversleep_probability = 0.01;
   s.host.oversleep_mean_ms = 6;
   s.host.parse_ns_per_byte = 30;
+  return s;
+}
+
+SimSettings two_cores_settings(const char* order, int ranks) {
+  SimSettings s;
+  s.workload.name = "control";
+  s.workload.compute_us = 1;            // none: everything is submitted as fast as it can be
+  for (int i = 0; i < 161; ++i) {
+    s.workload.tensors.push_back({cat("layer", i / 3, ".block.conv", i, ".weight"), 64, 1});
+  }
+  s.network = parse_network("alpha=0.000001,beta=0.00000000002").value();
+  s.network.overhead_us = 2;
+  s.network.local_latency_us = 0.2;
+  s.order = order;
+  s.ranks = ranks;
+  s.host.ranks_per_host = 8;
+  s.host.shared_cores = 2;
+  s.host.slice_us = 200;
+  s.host.switch_us = 3;
+  s.host.look_us = 3;
+  s.host.ring_us = 4;
+  s.host.wake_us = 3;
+  s.host.negotiate_us = 0.3;
+  s.host.parse_ns_per_byte = 4;
   return s;
 }
 

@@ -56,6 +56,8 @@ Result<Study> run_study(std::string_view name, const StudyOptions& options,
 
 // The machine of both papers.
 SimSettings summit_settings();
+// A machine whose ranks share two cores, and what bench_control submits on it.
+SimSettings two_cores_settings(const char* order, int ranks);
 // Two ranks, nothing noisy, and one thread that once wakes 10 ms late; cycle 5 ms.
 SimSettings oversleep_settings(const char* order, const char* pacing);
 // Of the rounds after that one, the share in which the other rank waited for over a tenth of a

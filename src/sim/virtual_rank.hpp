@@ -52,14 +52,14 @@ struct VirtualRank {
 
   // Takes from compute what the spinning thread took since the last time, up to now. Gives the time
   // it spun.
-  std::int64_t charge_spinning(std::int64_t now, std::int64_t window_end_ns, double lost_share) {
+  std::int64_t charge_spinning(std::int64_t now, std::int64_t window_end_ns,
+                               const HostModel& host) {
     if (spin_from_ns < 0) return 0;
     const std::int64_t spun = now - spin_from_ns;
     if (compute_end_ns == 0) {
-      const std::int64_t overlap = std::min(now, window_end_ns) -
-                                   std::max(spin_from_ns, step_begin_ns);
-      const double lost = lost_share * static_cast<double>(std::max<std::int64_t>(overlap, 0));
-      lost_ns += static_cast<std::int64_t>(lost);
+      const std::int64_t overlap =
+          std::min(now, window_end_ns) - std::max(spin_from_ns, step_begin_ns);
+      lost_ns += displaced_ns(host, rng, overlap);
     }
     spin_from_ns = now;
     return spun;

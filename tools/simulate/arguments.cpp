@@ -30,7 +30,7 @@ Examples:
       --order cache --pacing all --cycle-ms 5
   unisono simulate --trace step.json --ranks 8,64,512 --network 25gbe --planner all --json -
   unisono simulate --model tiny --ranks 16 --network 100gbe --kill 3@50
-  unisono simulate --study oversleep
+  unisono simulate --study oversleep            # or live: beside ranks measured on two cores
   unisono simulate --study paper001 --json errors.json
 
 Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine lacks something.)";
@@ -80,6 +80,9 @@ void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--cores-per-rank", host.cores_per_rank, "cores")->capture_default_str();
+  app.add_option("--shared-cores", host.shared_cores,
+                 "the ranks of a host take turns on so many cores, as on a laptop (event pacing)")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--busy-threads", host.busy_threads, "that need them during the window")
       ->capture_default_str();
   app.add_flag("--scp", host.partitioned, "the engine's thread has a core of its own");
@@ -88,6 +91,8 @@ void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
       ->capture_default_str();
   app.add_option("--stall-probability", host.stall_probability, "of a rank in a step");
   app.add_option("--stall-ms", host.stall_mean_ms, "mean of such a stall");
+  app.add_option("--displaced-per-ms", host.displaced_per_ms,
+                 "stalls per millisecond that a thread spins while cores are short");
   app.add_option("--oversleep-probability", host.oversleep_probability,
                  "of a thread that spun and then slept");
   app.add_option("--oversleep-ms", host.oversleep_mean_ms, "mean of such a delay");

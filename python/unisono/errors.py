@@ -7,6 +7,8 @@ RuntimeError that says whether trying again can help once the job has re-formed 
 who is to blame (``rank``, ``host``, ``pid``, ``tensor``; rank is -1 for nobody in particular).
 """
 
+from typing import Union
+
 
 class _Blame:
     retryable: bool = False
@@ -83,7 +85,7 @@ class Internal(Error):
 # The name that scripts written for Horovod catch.
 HorovodInternalError = Error
 
-_CLASSES = {
+_CLASSES: dict[str, type[Union[Error, InvalidArgument]]] = {
     kind.__name__.lower(): kind
     for kind in (InvalidArgument, DuplicateName, Mismatch, PeerLost, PeerLeft, Stalled,
                  NotInitialized, ShutDown, Forked, Refused, Unavailable, Corrupted, OutOfMemory,

@@ -25,15 +25,16 @@ def broadcast_object(engine: Engine, obj: Any = None, root_rank: int = 0,
                      process_set: Union[ProcessSet, int] = global_process_set) -> Any:
     name = f"broadcast_object.{name or 'object'}"
     at_root = engine.rank() == root_rank
-    data = np.frombuffer(pickle.dumps(obj), np.uint8) if at_root else None
-    size = np.array([data.size if at_root else 0], np.int64)
+    sent = pickle.dumps(obj) if at_root else b""
+    size = np.array([len(sent)], np.int64)
     engine.broadcast_(size, root_rank, name=f"{name}.size", process_set=process_set)
     if at_root:
-        engine.broadcast(data, root_rank, name=f"{name}.data", process_set=process_set)
+        engine.broadcast(np.frombuffer(sent, np.uint8), root_rank, name=f"{name}.data",
+                         process_set=process_set)
         return obj
     data = np.empty(int(size[0]), np.uint8)
     engine.broadcast_(data, root_rank, name=f"{name}.data", process_set=process_set)
-    return pickle.loads(data)
+    return pickle.loads(data.data)
 
 
 def allgather_object(engine: Engine, obj: Any, name: Optional[str] = None,
@@ -44,4 +45,4 @@ def allgather_object(engine: Engine, obj: Any, name: Optional[str] = None,
                                    process_set=process_set)
     everything = engine.allgather(data, name=f"{name}.data", process_set=process_set)
     ends = np.cumsum(sizes.wait())
-    return [pickle.loads(part) for part in np.split(everything, ends[:-1])]
+    return [pickle.loads(part.data) for part in np.split(everything, ends[:-1])]

@@ -6,6 +6,7 @@ UNISONO_BIN names the command under test.
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,14 @@ def test_lines_carry_their_rank_and_stream():
     assert result.returncode == 0
     assert sorted(result.stdout.splitlines()) == [f"[{r}] out {r} of 3" for r in range(3)]
     assert sorted(result.stderr.splitlines()) == [f"[{r}] err" for r in range(3)]
+
+
+def test_programs_of_torch_distributed_find_their_place():
+    result = run("-np", 2, "--no-prefix", "sh", "-c",
+                 "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR:$MASTER_PORT")
+    lines = sorted(result.stdout.split("\n"))[-2:]
+    assert re.fullmatch(r"0/2 0/2 127\.0\.0\.1:\d+", lines[0]), result.stdout
+    assert lines[1] == lines[0].replace("0/2 0/2", "1/2 1/2")
 
 
 def test_lines_stay_whole():

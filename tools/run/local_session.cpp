@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <netdb.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,6 +31,20 @@ constexpr std::string_view kOwnVariables[] = {
     "UNISONO_RANK",    "UNISONO_SIZE",      "UNISONO_LOCAL_RANK", "UNISONO_LOCAL_SIZE",
     "UNISONO_ADDRESS", "UNISONO_KEY_FD",    "UNISONO_KEY_FILE",   "UNISONO_LISTEN_FD",
     "UNISONO_HOST",    "UNISONO_BIND_HOST", "UNISONO_JOB"};
+
+// A port of the loopback that nobody has just now.
+int free_port() {
+  const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return 29500;                           // what torch takes when nobody says
+  }
+  return ntohs(address.sin_port);
+}
 
 std::string first_interface_address() {
   ifaddrs* list = nullptr;
@@ -166,9 +181,22 @@ class LocalSession final : public HostSession {
     all["UNISONO_BIND_HOST"] = bind_host_;
     all["UNISONO_HOST"] = host_;
     if (rank.rank == 0) all["UNISONO_LISTEN_FD"] = cat(listener_.get());
+    add_torch_variables(rank, all);
     std::vector<std::string> list;
     for (const auto& [name, value] : all) list.push_back(cat(name, "=", value));
     return list;
+  }
+
+  // What torch.distributed reads, so that its programs run unmodified. Between hosts the caller
+  // names a port of rank 0's host that is free there.
+  void add_torch_variables(const RankPlan& rank, std::map<std::string, std::string>& all) const {
+    all["RANK"] = cat(rank.rank);
+    all["WORLD_SIZE"] = cat(job_.size);
+    all["LOCAL_RANK"] = cat(rank.local_rank);
+    all["LOCAL_WORLD_SIZE"] = cat(rank.local_size);
+    if (job_.several_hosts || all.contains("MASTER_PORT")) return;
+    all["MASTER_ADDR"] = "127.0.0.1";
+    all["MASTER_PORT"] = cat(torch_port_);
   }
 
   void start_rank(const RankPlan& rank, const std::string& address) {
@@ -242,6 +270,7 @@ class LocalSession final : public HostSession {
   HostPlan plan_;
   JobKey key_;
   std::string host_, bind_host_;
+  const int torch_port_ = free_port();
   Fd listener_;
   std::vector<Child> children_;
   std::vector<Event> pending_;

@@ -1,0 +1,429 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every call of torch.distributed on backend unisono, on three ranks. Argument: a store's file."""
+
+import os
+import sys
+import time
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+import unisono
+import unisono.torch  # noqa: F401: registers the backend
+from checks import Skip, check, run_all
+
+RANK, SIZE = int(os.environ["UNISONO_RANK"]), int(os.environ["UNISONO_SIZE"])
+FOREVER = timedelta(seconds=60)
+TORCH = tuple(int(part) for part in torch.__version__.split(".")[:2])
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32,
+          torch.uint8]
+
+
+def start(name="unisono"):
+    store = dist.FileStore(sys.argv[1], SIZE)
+    start.count = getattr(start, "count", 0) + 1
+    dist.init_process_group(name, store=dist.PrefixStore(f"job {start.count}", store), rank=RANK,
+                            world_size=SIZE, timeout=FOREVER)
+
+
+def mine(*shape, dtype=torch.float32, rank=None):
+    """Different on every rank, and known to all: small whole numbers."""
+    rank = RANK if rank is None else rank
+    count = int(torch.Size(shape).numel())
+    return ((torch.arange(count) % 5) + rank + 1).to(dtype).reshape(shape)
+
+
+def everyone(*shape, dtype=torch.float32):
+    return [mine(*shape, dtype=dtype, rank=rank) for rank in range(SIZE)]
+
+
+def same(got, wanted):
+    assert got.dtype == wanted.dtype and torch.equal(got, wanted), f"{got} is not {wanted}"
+
+
+def raises(kind, call, *words):
+    try:
+        call()
+    except kind as error:
+        for word in words:
+            assert word in str(error), f"{word!r} is not in {error!r}"
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+@check
+def world_engine_is_the_default_engine():
+    assert dist.get_backend() == "unisono"
+    assert unisono.is_initialized() and (unisono.rank(), unisono.size()) == (RANK, SIZE)
+
+
+@check
+def all_reduce_of_every_type_and_shape():
+    for dtype in DTYPES:
+        for shape in [(), (1,), (7,), (4, 3), (2, 3, 4), (0,)]:
+            tensor = mine(*shape, dtype=dtype)
+            dist.all_reduce(tensor)
+            same(tensor, sum(everyone(*shape, dtype=dtype)).to(dtype))
+
+
+@check
+def all_reduce_operators():
+    rows = torch.stack(everyone(9))
+    for op, wanted in [(dist.ReduceOp.MIN, rows.amin(0)), (dist.ReduceOp.MAX, rows.amax(0)),
+                       (dist.ReduceOp.PRODUCT, rows.prod(0)), (dist.ReduceOp.AVG, rows.mean(0))]:
+        tensor = mine(9)
+        dist.all_reduce(tensor, op)
+        assert torch.allclose(tensor, wanted), op
+    for op, fold in [(dist.ReduceOp.BAND, torch.bitwise_and),
+                     (dist.ReduceOp.BOR, torch.bitwise_or),
+                     (dist.ReduceOp.BXOR, torch.bitwise_xor)]:
+        wanted, *others = everyone(9, dtype=torch.int32)
+        for other in others:
+            wanted = fold(wanted, other)
+        tensor = mine(9, dtype=torch.int32)
+        dist.all_reduce(tensor, op)
+        same(tensor, wanted)
+
+
+@check
+def all_reduce_bool_and_complex():
+    for op, wanted in [(dist.ReduceOp.MAX, True), (dist.ReduceOp.MIN, False),
+                       (dist.ReduceOp.BOR, True), (dist.ReduceOp.BAND, False),
+                       (dist.ReduceOp.SUM, True), (dist.ReduceOp.PRODUCT, False)]:
+        tensor = torch.tensor([RANK == 0, True])
+        dist.all_reduce(tensor, op)
+        same(tensor, torch.tensor([wanted, True]))
+    tensor = torch.complex(mine(4), -mine(4))
+    dist.all_reduce(tensor)
+    same(tensor, torch.complex(sum(everyone(4)), -sum(everyone(4))))
+
+
+@check
+def strided_tensors():
+    base = torch.zeros(6, 4)
+    base[::2, 1::2] = mine(3, 2)
+    dist.all_reduce(base[::2, 1::2])
+    same(base[::2, 1::2], sum(everyone(3, 2)))
+    assert base[1::2].abs().sum() == 0 and base[:, ::2].abs().sum() == 0
+    turned = mine(3, 5).t()
+    dist.broadcast(turned, 1)
+    same(turned, mine(3, 5, rank=1).t())
+    output = torch.zeros(SIZE * 4, 6)[:, ::2]
+    dist.all_gather_into_tensor(output, mine(3, 4).t())
+    same(output, torch.cat([each.t() for each in everyone(3, 4)]))
+
+
+@check
+def broadcast_and_reduce():
+    # The last is a type the engine does not know; it can be moved all the same.
+    unknown = [torch.float8_e5m2fnuz] if hasattr(torch, "float8_e5m2fnuz") else []
+    for dtype in [*DTYPES, torch.bool, torch.complex64, *unknown]:
+        tensor = mine(3, 2).to(dtype)
+        dist.broadcast(tensor, SIZE - 1)
+        same(tensor.float() if not dtype.is_complex else tensor.real,
+             mine(3, 2, rank=SIZE - 1).to(dtype).to(torch.float32))
+    tensor = mine(5)
+    dist.reduce(tensor, 1)
+    same(tensor, sum(everyone(5)) if RANK == 1 else mine(5))
+
+
+@check
+def all_gather_forms():
+    outputs = [torch.zeros(2, 3) for _ in range(SIZE)]
+    dist.all_gather(outputs, mine(2, 3))
+    for got, wanted in zip(outputs, everyone(2, 3)):
+        same(got, wanted)
+    outputs = [torch.zeros(rank + 1) for rank in range(SIZE)]
+    dist.all_gather(outputs, mine(RANK + 1))
+    for rank, got in enumerate(outputs):
+        same(got, mine(rank + 1, rank=rank))
+    for dtype in (torch.float32, torch.bfloat16, torch.bool):
+        output = torch.zeros(SIZE * 2, 3, dtype=dtype)
+        dist.all_gather_into_tensor(output, mine(2, 3).to(dtype))
+        same(output, torch.cat(everyone(2, 3)).to(dtype))
+    lists = [[torch.zeros(n) for _ in range(SIZE)] for n in (2, 5)]
+    dist.all_gather_coalesced(lists, [mine(2), mine(5)])
+    same(lists[1][SIZE - 1], mine(5, rank=SIZE - 1))
+    raises(ValueError, lambda: dist.all_gather_into_tensor(torch.zeros(5), mine(3)), "elements")
+
+
+@check
+def reduce_scatter_forms():
+    wanted = sum(everyone(SIZE, 4))[RANK]
+    output = torch.zeros(4)
+    dist.reduce_scatter(output, list(mine(SIZE, 4)))
+    same(output, wanted)
+    output.zero_()
+    dist.reduce_scatter_tensor(output, mine(SIZE, 4).reshape(-1))
+    same(output, wanted)
+    dist.reduce_scatter_tensor(output, mine(SIZE, 4).reshape(-1), op=dist.ReduceOp.AVG)
+    assert torch.allclose(output, wanted / SIZE)
+    sizes = [rank + 1 for rank in range(SIZE)]
+    output = torch.zeros(sizes[RANK])
+    dist.reduce_scatter(output, [mine(n) for n in sizes])
+    same(output, sum(everyone(sizes[RANK])))
+    whole = torch.zeros(2, dtype=torch.int64)
+    dist.reduce_scatter_tensor(whole, mine(SIZE * 2, dtype=torch.int64), op=dist.ReduceOp.BXOR)
+    folded = everyone(SIZE * 2, dtype=torch.int64)
+    folded = folded[0] ^ folded[1] ^ folded[2]
+    same(whole, folded.reshape(SIZE, 2)[RANK])
+
+
+@check
+def gather_and_scatter():
+    outputs = [torch.zeros(2, 2) for _ in range(SIZE)] if RANK == 1 else None
+    dist.gather(mine(2, 2), outputs, dst=1)
+    if RANK == 1:
+        for got, wanted in zip(outputs, everyone(2, 2)):
+            same(got, wanted)
+    output = torch.zeros(3, dtype=torch.bfloat16)
+    rows = everyone(3, dtype=torch.bfloat16) if RANK == 2 else None
+    dist.scatter(output, rows, src=2)
+    same(output, mine(3, dtype=torch.bfloat16))
+
+
+@check
+def all_to_all_forms():
+    inputs = [torch.full((rank + 1,), float(10 * RANK + rank)) for rank in range(SIZE)]
+    outputs = [torch.zeros(RANK + 1) for _ in range(SIZE)]
+    dist.all_to_all(outputs, inputs)
+    for rank, got in enumerate(outputs):
+        same(got, torch.full((RANK + 1,), float(10 * rank + RANK)))
+    output = torch.zeros(SIZE, 2, dtype=torch.int64)
+    dist.all_to_all_single(output, torch.full((SIZE, 2), RANK))
+    same(output, torch.arange(SIZE).reshape(-1, 1).expand(-1, 2))
+    sent = torch.full((sum(range(SIZE)), 2), float(RANK))
+    output = torch.zeros(RANK * SIZE, 2)
+    dist.all_to_all_single(output, sent, [RANK] * SIZE, list(range(SIZE)))
+    same(output, torch.arange(SIZE).float().repeat_interleave(RANK).reshape(-1, 1).expand(-1, 2))
+    raises(ValueError, lambda: dist.all_to_all_single(torch.zeros(SIZE), torch.zeros(SIZE + 1)))
+
+
+@check
+def objects():
+    gathered = [None] * SIZE
+    dist.all_gather_object(gathered, {"rank": RANK, "text": "x" * RANK})
+    assert [each["rank"] for each in gathered] == list(range(SIZE))
+    said = [("from", RANK), RANK]
+    dist.broadcast_object_list(said, src=1)
+    assert said == [("from", 1), 1]
+    heard = [None]
+    dist.scatter_object_list(heard, [f"for {rank}" for rank in range(SIZE)], src=0)
+    assert heard == [f"for {RANK}"]
+    collected = [None] * SIZE if RANK == 0 else None
+    dist.gather_object(RANK, collected, dst=0)
+    assert RANK or collected == list(range(SIZE))
+
+
+@check
+def works_and_futures():
+    works = [dist.all_reduce(mine(100), async_op=True) for _ in range(20)]
+    for work in works:
+        assert work.wait() and work.is_completed()
+    tensor = mine(6)
+    future = dist.all_reduce(tensor, async_op=True).get_future()
+    doubled = future.then(lambda done: done.value()[0] * 2)
+    same(doubled.wait(), 2 * sum(everyone(6)))
+    same(tensor, sum(everyone(6)))
+    output = torch.zeros(SIZE)
+    work = dist.all_gather_into_tensor(output, mine(1), async_op=True)
+    while not work.is_completed():
+        time.sleep(0.001)
+    same(output, torch.cat(everyone(1)))
+    dropped = mine(1000)
+    dist.all_reduce(dropped, async_op=True)
+    dist.barrier()
+
+
+@check
+def coalesced():
+    tensors = [mine(3), mine(2, 2), mine(1)]
+    group = dist.group.WORLD
+    group.allreduce_coalesced(tensors).wait()
+    for tensor in tensors:
+        same(tensor, sum(everyone(*tensor.shape)))
+    if TORCH < (2, 1):
+        return
+    from torch.distributed.distributed_c10d import _coalescing_manager
+    outputs = [torch.zeros(SIZE * n) for n in (1, 4)]
+    with _coalescing_manager(async_ops=True) as manager:
+        for output, n in zip(outputs, (1, 4)):
+            dist.all_gather_into_tensor(output, mine(n))
+    manager.wait()
+    same(outputs[1], torch.cat(everyone(4)))
+    a, b = mine(3), mine(4)
+    with _coalescing_manager(device=torch.device("cpu"), async_ops=True) as manager:
+        dist.broadcast(a, 0)
+        dist.broadcast(b, 1)
+    manager.wait()
+    same(a, mine(3, rank=0))
+    same(b, mine(4, rank=1))
+
+
+@check
+def functional_collectives():
+    if TORCH < (2, 3):
+        raise Skip("torch's functional collectives do not reach Python groups before 2.3")
+    import torch.distributed._functional_collectives as functional
+    same(functional.all_reduce(mine(4), "sum", dist.group.WORLD) + 0, sum(everyone(4)))
+    same(functional.all_gather_tensor(mine(2), 0, dist.group.WORLD) + 0, torch.cat(everyone(2)))
+    same(functional.reduce_scatter_tensor(mine(SIZE), "sum", 0, dist.group.WORLD) + 0,
+         sum(everyone(SIZE))[RANK:RANK + 1])
+
+
+@check
+def send_and_receive():
+    following, before = (RANK + 1) % SIZE, (RANK - 1) % SIZE
+    got = torch.zeros(2, 3)
+    sends = [dist.isend(mine(2, 3), following, tag=1), dist.isend(mine(4), following, tag=2)]
+    second = torch.zeros(2, 2)
+    dist.recv(second, before, tag=2)
+    dist.recv(got, before, tag=1)
+    for each in sends:
+        each.wait()
+    same(got, mine(2, 3, rank=before))
+    same(second.reshape(-1), mine(4, rank=before))
+    strided = torch.zeros(4, 2)[:, 0]
+    requests = dist.batch_isend_irecv([dist.P2POp(dist.isend, mine(4), following),
+                                       dist.P2POp(dist.irecv, strided, before)])
+    for request in requests:
+        request.wait()
+    same(strided, mine(4, rank=before))
+    for number in range(10):
+        ball = torch.tensor([float(number)])
+        if RANK == 0:
+            dist.send(ball, 1)
+            dist.recv(ball, 1)
+            same(ball, torch.tensor([number + 1.0]))
+        elif RANK == 1:
+            dist.recv(ball, 0)
+            dist.send(ball + 1, 0)
+
+
+@check
+def receive_from_anybody():
+    if RANK:
+        dist.send(torch.tensor([float(RANK)]), 0, tag=9)
+        return
+    got = set()
+    for _ in range(SIZE - 1):
+        tensor = torch.zeros(1)
+        dist.irecv(tensor, tag=9).wait()
+        got.add(int(tensor))
+    assert got == set(range(1, SIZE)), got
+
+
+@check
+def sub_groups():
+    pair, rest, all_again = dist.new_group([0, 1]), dist.new_group([2]), dist.new_group()
+    tensor = mine(4)
+    if RANK < 2:
+        dist.all_reduce(tensor, group=pair)
+        same(tensor, sum(everyone(4)[:2]))
+        dist.broadcast(tensor, 1, group=pair)
+    else:
+        dist.all_reduce(tensor, group=rest)
+        same(tensor, mine(4))
+    tensor = mine(4)
+    dist.all_reduce(tensor, group=all_again)
+    same(tensor, sum(everyone(4)))
+    ends = dist.new_group([2, 0], timeout=timedelta(seconds=30))
+    if RANK != 1:
+        got = [None, None]
+        dist.all_gather_object(got, RANK, group=ends)
+        assert sorted(got) == [0, 2]
+        dist.destroy_process_group(ends)
+
+
+@check
+def differing_calls_are_an_error_on_every_rank():
+    group = dist.new_group(timeout=timedelta(seconds=20))
+    def call():
+        if RANK == 0:
+            dist.broadcast(mine(4), 0, group=group)
+        else:
+            dist.all_reduce(mine(4), group=group)
+    began = time.monotonic()
+    raises(unisono.Mismatch, call, "Mismatched operations")
+    assert time.monotonic() - began < 15
+    raises(unisono.Mismatch, lambda: dist.all_reduce(mine(3 + RANK), group=group),
+           "tensor shapes")
+    dtype = torch.float32 if RANK else torch.float64
+    future = dist.all_reduce(mine(3, dtype=dtype), group=group, async_op=True).get_future()
+    raises(RuntimeError, future.wait, "Mismatched data types")
+    tensor = mine(3)
+    dist.all_reduce(tensor, group=group)
+    same(tensor, sum(everyone(3)))
+
+
+@check
+def a_missing_rank_is_named_within_the_timeout():
+    group = dist.new_group(timeout=timedelta(seconds=2))
+    dist.barrier()
+    if RANK != 1:
+        error = raises(unisono.Error, lambda: dist.all_reduce(mine(3), group=group))
+        assert "1" in str(error), error
+    dist.barrier()
+    work = dist.all_reduce(mine(3), async_op=True) if RANK == 0 else None
+    if RANK == 0:
+        raises(unisono.Timeout, lambda: work.wait(timedelta(milliseconds=200)), "all_reduce")
+    else:
+        time.sleep(0.5)
+        work = dist.all_reduce(mine(3), async_op=True)
+    work.wait()
+
+
+@check
+def monitored_barrier_names_who_is_missing():
+    # Older versions call it on Gloo's groups only, by name.
+    barrier = dist.monitored_barrier if TORCH >= (2, 12) else dist.group.WORLD.monitored_barrier
+    barrier(timeout=timedelta(seconds=30))
+    if RANK != 2:
+        raises(RuntimeError, lambda: barrier(timeout=timedelta(seconds=1)), "2")
+    else:
+        time.sleep(1.5)
+    dist.barrier()
+
+
+@check
+def callers_mistakes_are_value_errors():
+    sparse = torch.eye(3).to_sparse()
+    raises(ValueError, lambda: dist.group.WORLD.allreduce([sparse]).wait(), "dense")
+    raises(ValueError, lambda: dist.all_gather([torch.zeros(1)], torch.zeros(1)), "outputs")
+    double = [torch.zeros(1, dtype=torch.float64) for _ in range(SIZE)]
+    raises(ValueError, lambda: dist.group.WORLD.alltoall(double, [torch.zeros(1)] * SIZE), "types")
+    dist.barrier()
+
+
+@check
+def no_group_outlives_its_end():
+    dist.barrier()
+    dist.destroy_process_group()
+    assert not dist.is_initialized() and not unisono.is_initialized()
+    start()
+    tensor = mine(3)
+    dist.all_reduce(tensor)
+    same(tensor, sum(everyone(3)))
+    dist.destroy_process_group()
+
+
+@check
+def engine_of_init_is_used_when_it_is_there():
+    unisono.init()
+    engine = unisono.default.engine()
+    start()
+    from unisono.torch.process_group import group_of
+    assert group_of().engine is engine
+    dist.barrier()
+    dist.destroy_process_group()
+    assert unisono.is_initialized()
+    same(unisono.allreduce(mine(3), op=unisono.Sum, name="after"), sum(everyone(3)))
+    unisono.shutdown()
+    start()
+    dist.barrier()
+
+
+start()
+run_all()

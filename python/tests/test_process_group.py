@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""The torch.distributed backend: each test is one check of a job that runs once."""
+
+import os
+import secrets
+import socket
+import sys
+import threading
+
+import pytest
+
+import checked
+import ranks
+import unisono
+
+torch = pytest.importorskip("torch")
+CALLS, MESHES = "process_group_checks.py", "device_mesh_checks.py"
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    return checked.Job(CALLS, 3, str(tmp_path_factory.mktemp("store") / "file"))
+
+
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory):
+    return checked.Job(MESHES, 4, str(tmp_path_factory.mktemp("store") / "file"))
+
+
+@pytest.mark.parametrize("name", checked.names(CALLS))
+def test_call(calls, name):
+    calls.confirm(name)
+
+
+def test_ends_quietly_with_groups_that_were_not_destroyed(calls):
+    assert "leaked" not in calls.output and "Fatal" not in calls.output
+
+
+@pytest.mark.parametrize("name", checked.names(MESHES))
+def test_on_four_ranks(meshes, name):
+    meshes.confirm(name)
+
+
+def test_torch_finds_the_backend_by_itself(tmp_path):
+    """The entry point of an installed unisono; torch calls it from 2.5 on."""
+    if not hasattr(torch, "_import_device_backends"):
+        pytest.skip("this torch has no entry points for backends")
+    about = tmp_path / "pretended-0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pretended\nVersion: 0\n")
+    (about / "entry_points.txt").write_text(
+        "[torch.backends]\nunisono = unisono_autoload:autoload\n")
+    script = tmp_path / "script.py"
+    script.write_text("""
+import sys
+import torch
+import torch.distributed as dist
+assert "unisono" not in sys.modules
+dist.init_process_group("unisono", store=dist.HashStore(), rank=0, world_size=1)
+dist.all_reduce(torch.ones(3))
+import unisono
+assert unisono.size() == 1
+print("found")
+""")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    output = ranks.run_line([sys.executable, str(script)], environment={"PYTHONPATH": path})
+    assert "found" in output
+
+
+def test_two_jobs_in_one_process_need_no_environment():
+    """What the groups stand on: an engine that is told who it is by its caller."""
+    key_fd = os.memfd_create("key")
+    os.write(key_fd, secrets.token_bytes(32))
+    door = socket.create_server(("127.0.0.1", 0))
+    sums = [None, None]
+
+    def rank_main(rank):
+        told = {"UNISONO_RANK": str(rank), "UNISONO_SIZE": "2", "UNISONO_KEY_FD": str(key_fd),
+                "UNISONO_ADDRESS": f"127.0.0.1:{door.getsockname()[1]}",
+                "UNISONO_LISTEN_FD": str(door.fileno())}
+        with unisono.Engine(environment=told) as engine:
+            sums[rank] = float(engine.allreduce(float(rank + 1), op=unisono.Sum, name="x"))
+
+    threads = [threading.Thread(target=rank_main, args=(rank,), daemon=True) for rank in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    door.close()
+    os.close(key_fd)
+    assert sums == [3.0, 3.0]

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""Models, optimizers and samplers as elastic state."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Optional
+
+import torch
+
+from ...default import engine
+from ..functions import allgather_object, broadcast_optimizer_state, broadcast_parameters
+from .sampler import ElasticSampler
+from .state import ObjectState
+
+
+class TorchState(ObjectState):
+    """A model, an optimizer, and whatever else training needs to go on, as attributes.
+
+        state = hvd.elastic.TorchState(model, optimizer, sampler=sampler, epoch=0, batch=0)
+        state.commit()      # in memory, after each batch or so
+        state.restore()     # back to the last commit
+        state.sync()        # rank 0's state on every rank
+
+    Keywords that are models, optimizers, learning-rate schedulers or ElasticSamplers (anything with
+    state_dict() and load_state_dict()) are kept by their state dictionaries; others as values."""
+
+    def __init__(self, model: Optional[torch.nn.Module] = None,
+                 optimizer: Optional[torch.optim.Optimizer] = None, **values: Any):
+        given = {"model": model, "optimizer": optimizer, **values}
+        parts = {name: part for name, part in given.items() if _has_state(part)}
+        self._parts: dict[str, Any] = {}
+        self._saved_parts: dict[str, Any] = {}
+        super().__init__(**{name: value for name, value in given.items()
+                            if name not in parts and (name in values or value is not None)})
+        for name, part in parts.items():
+            setattr(self, name, part)
+        self._parts = parts
+        self.save()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A part that is replaced is kept from then on."""
+        object.__setattr__(self, name, value)
+        parts = self.__dict__.get("_parts")
+        if parts is not None and name in parts:
+            parts[name] = value
+
+    def save(self) -> None:
+        self._saved_parts = {name: copy.deepcopy(part.state_dict())
+                             for name, part in self._parts.items()}
+        super().save()
+
+    def restore(self) -> None:
+        for name, saved in self._saved_parts.items():
+            self._parts[name].load_state_dict(copy.deepcopy(saved))
+        super().restore()
+
+    def sync(self) -> None:
+        for name, part in self._parts.items():
+            _share(name, part)
+        super().sync()
+
+    def reset(self) -> None:
+        for part in self._parts.values():
+            if isinstance(part, ElasticSampler):
+                part.reset()
+
+
+def _has_state(part: Any) -> bool:
+    return hasattr(part, "state_dict") and hasattr(part, "load_state_dict")
+
+
+def _share(name: str, part: Any) -> None:
+    if isinstance(part, torch.nn.Module):
+        state = part.state_dict()
+        tensors = {f"{name}.{key}": value for key, value in state.items()
+                   if isinstance(value, torch.Tensor)}
+        broadcast_parameters(tensors)
+        if len(tensors) < len(state):
+            part.load_state_dict({**engine().broadcast_object(
+                {key: value for key, value in state.items()
+                 if not isinstance(value, torch.Tensor)}, 0, name=f"elastic.{name}"),
+                **{key: value for key, value in state.items() if isinstance(value, torch.Tensor)}})
+    elif isinstance(part, torch.optim.Optimizer):
+        broadcast_optimizer_state(part)
+    elif isinstance(part, ElasticSampler):
+        _share_sampler(name, part)
+    else:
+        part.load_state_dict(engine().broadcast_object(part.state_dict(), 0,
+                                                       name=f"elastic.{name}"))
+
+
+def _share_sampler(name: str, sampler: ElasticSampler) -> None:
+    """Each rank has processed other rows; rank 0's epoch counts, and the rows of those who were in
+    it too."""
+    everyones = allgather_object(sampler.state_dict(), name=f"elastic.{name}")
+    epoch = everyones[0]["epoch"]
+    processed = set().union(*(each["processed_indices"] for each in everyones
+                              if each["epoch"] == epoch))
+    sampler.load_state_dict({"epoch": epoch, "processed_indices": sorted(processed)})

@@ -253,8 +253,8 @@ class Engine(Submitter):
     def reducescatter_async(self, tensor: Tensor, *, name: Optional[str] = None,
                             op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
                             postscale_factor: float = 1.0, process_set: AnySet = _ALL) -> Handle:
-        settings = self._settings(process_set, op=chosen_operator(None, op), prescale=prescale_factor,
-                                  postscale=postscale_factor)
+        settings = self._settings(process_set, op=chosen_operator(None, op),
+                                  prescale=prescale_factor, postscale=postscale_factor)
         return self._submit(_KIND.reducescatter, tensor, False, name, settings)
 
     def grouped_reducescatter(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
@@ -269,8 +269,8 @@ class Engine(Submitter):
                                     op: Optional[ReduceOp] = None, prescale_factor: float = 1.0,
                                     postscale_factor: float = 1.0,
                                     process_set: AnySet = _ALL) -> Handle:
-        settings = self._settings(process_set, op=chosen_operator(None, op), prescale=prescale_factor,
-                                  postscale=postscale_factor)
+        settings = self._settings(process_set, op=chosen_operator(None, op),
+                                  prescale=prescale_factor, postscale=postscale_factor)
         return self._submit_group(_KIND.reducescatter, tensors, False, name, settings)
 
     def alltoall(self, tensor: Tensor, splits: Optional[Iterable[int]] = None, *,

@@ -16,8 +16,8 @@ def autoload() -> None:
     if not dist.is_available() or hasattr(dist.Backend, "UNISONO"):
         return
     known = inspect.signature(dist.Backend.register_backend).parameters
-    more: dict[str, Any] = {key: value for key, value in (("extended_api", True), ("devices", ["cpu"]))
-                            if key in known}
+    wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu"]}
+    more = {key: value for key, value in wanted.items() if key in known}
     dist.Backend.register_backend("unisono", _create, **more)
 
 

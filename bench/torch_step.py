@@ -93,7 +93,7 @@ def make_model(kind):
         layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
         layers += [nn.MaxPool2d(2)] if after > 64 else []
     layers += [nn.Flatten(), nn.Linear(8192, 1024), nn.ReLU(), nn.Linear(1024, 10)]
-    return nn.Sequential(*layers), torch.randn(32, 3, 32, 32)
+    return nn.Sequential(*layers), torch.randn(10, 3, 32, 32)
 
 
 def step(model, optimizer, data):
@@ -115,6 +115,10 @@ def rank_main(options):
         ready[name] = (*VARIANTS[name](model), data)
     times, cpu = {name: [] for name in ready}, {name: [] for name in ready}
     for block in range(options.blocks + 1):
+        if dist.get_rank() == 0:
+            filled = 30 * block // (options.blocks + 1)
+            print(f"[{'#' * filled}{'.' * (30 - filled)}] block {block} of {options.blocks}",
+                  end="\r" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
         for name, parts in ready.items():
             dist.barrier()
             for number in range(options.steps):
@@ -157,9 +161,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", choices=["mlp", "conv"], default="mlp")
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--blocks", type=int, default=6)
+    parser.add_argument("--blocks", type=int, default=6, help="rounds over all variants")
     parser.add_argument("--steps", type=int, default=8, help="steps of one variant in a row")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(VARIANTS))
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(VARIANTS),
+                        help="variants, by comma: " + ", ".join(VARIANTS))
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     if "RANK" in os.environ:

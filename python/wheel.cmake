@@ -19,6 +19,12 @@ foreach(dependency sodium xxhash highway)
                       COMMAND_ERROR_IS_FATAL ANY)
       string(REGEX MATCH "SONAME +([^ \n]+)" found "${headers}")
       install(FILES ${real} DESTINATION unisono RENAME ${CMAKE_MATCH_1} COMPONENT python)
+      # The command lies in another folder than these, so it has them inside where that can be.
+      string(REGEX REPLACE "\\.so$" ".a" archive ${file})
+      if(EXISTS ${archive})
+        set_target_properties(PkgConfig::${dependency} PROPERTIES INTERFACE_LINK_LIBRARIES
+          "$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,${archive},${file}>")
+      endif()
     endif()
   endforeach()
 endforeach()

@@ -34,3 +34,7 @@ def test_interrupt_while_waiting():
 @pytest.mark.parametrize("size", [1, 2])
 def test_examples_run(example, size):
     ranks.as_processes(size, EXAMPLES / example)
+
+
+def test_an_engine_sleeps_after_its_peer_has_left():
+    assert "slept" in ranks.as_processes(2, JOBS / "idle_after_leaving.py")

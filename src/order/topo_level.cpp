@@ -16,7 +16,10 @@ void TopoLevel::restart() {
 void TopoLevel::answered(const Response& response) {
   strange_ |= !response.error.ok() || !response.absent.empty() || !plannable(response.tensors) ||
               seen_.size() > kTopoUnitsMost * 16;
-  if (strange_) return;
+  if (strange_) {
+    seen_.clear();                      // names that never come back would pile up here
+    return;
+  }
   for (const Request& tensor : response.tensors) {
     const std::uint64_t signature = signature_of(tensor);
     Seen& seen = seen_.try_emplace(tensor.name, Seen{signature, 0}).first->second;

@@ -51,9 +51,7 @@ class Mapping {
 // Everything both streams of a pair live in.
 struct ShmPair {
   ShmPair(Fd connected, Poller& watcher) : socket(std::move(connected)), poller(watcher) {}
-  ~ShmPair() {
-    if (watched) poller.forget(socket.get());
-  }
+  ~ShmPair() { unwatch(); }
   void watch(std::uint64_t key) {
     poller.watch(socket.get(), key, true, false);
     watched = true;
@@ -64,14 +62,17 @@ struct ShmPair {
     const ssize_t n = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
     gone = true;
-    // An ended socket stays readable for ever and would keep the engine from sleeping.
+    unwatch();
+  }
+  // An ended socket stays readable for ever and would keep the engine from sleeping.
+  void unwatch() {
     if (std::exchange(watched, false)) poller.forget(socket.get());
   }
 
   Fd socket;
   Poller& poller;
   bool watched = false, gone = false;
-  int side = 0;
+  int side = 0, streams = 0;
   Mapping memory, peer_bell_page;
   Fd peer_bell, peer_arena;
   std::shared_ptr<const BellPage> own_bell;
@@ -81,7 +82,13 @@ struct ShmPair {
 class ShmStream final : public RingStream {
  public:
   ShmStream(RingMemory in, RingMemory out, Ringer peer, std::shared_ptr<ShmPair> pair)
-      : RingStream(in, out, peer, pair), pair_(std::move(pair)) {}
+      : RingStream(in, out, peer, pair), pair_(std::move(pair)) {
+    ++pair_->streams;
+  }
+  // The bell may be rung for longer, but the peer's end is nobody's business any more.
+  ~ShmStream() override {
+    if (--pair_->streams == 0) pair_->unwatch();
+  }
 
   Status health() override {
     if (Status status = RingStream::health(); !status.ok()) return status;

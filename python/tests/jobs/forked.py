@@ -72,10 +72,11 @@ def did_well(code: int, output: str) -> bool:
     return not output if code == 0 else code == 1 and f"{OnPurpose.__name__}: " in output
 
 
-def run_scenarios(scenarios: list[Scenario], size: int) -> Callable[[], None]:
-    """Says "ok NAME" or "failed NAME" of each. The caller calls what is returned, outside any
-    function: that does nothing in the parent, and is the scenario in a rank."""
-    for scenario in scenarios:
+def run_scenarios(scenarios: list[tuple[int, Scenario]]) -> Callable[[], None]:
+    """Says "ok NAME" or "failed NAME" of each, which runs on so many ranks. The caller calls what
+    is returned, outside any function: that does nothing in the parent, and is the scenario in a
+    rank."""
+    for size, scenario in scenarios:
         folder = tempfile.mkdtemp()
         rank, pids = fork_ranks(size, folder)
         if rank is not None:

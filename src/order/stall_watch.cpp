@@ -68,9 +68,11 @@ std::vector<std::pair<Unit*, Status>> StallWatch::check(Readiness& readiness,
     if (settings_.stall_limit > Nanos(0) && waited >= settings_.stall_limit) {
       Stall stall = describe(unit, joins, now);
       const Rank culprit = stall.missing.empty() ? -1 : stall.missing.front();
-      expired.emplace_back(&unit, Status(Code::stalled, stall.sentence,
-                                         {.rank = culprit, .host = {}, .pid = 0,
-                                          .tensor = stall.name}));
+      expired.emplace_back(
+          &unit, Status(Code::stalled,
+                        cat(stall.sentence, " Let every rank submit it, or join() the ranks that have "
+                                            "no more data; stall_limit_s is how long they wait."),
+                        {.rank = culprit, .host = {}, .pid = 0, .tensor = stall.name}));
       reports.push_back(std::move(stall));
       continue;
     }

@@ -90,7 +90,7 @@ TEST(Request, RefusesNumbersItDoesNotKnow) {
   };
   EXPECT_TRUE(refused([](Request& r) { r.kind = static_cast<Collective>(11); }));
   EXPECT_TRUE(refused([](Request& r) { r.dtype = static_cast<DType>(15); }));
-  EXPECT_TRUE(refused([](Request& r) { r.op = static_cast<ReduceOp>(7); }));
+  EXPECT_TRUE(refused([](Request& r) { r.op = static_cast<ReduceOp>(kReduceOpCount); }));
   EXPECT_TRUE(refused([](Request& r) { r.shape = {-1}; }));
   EXPECT_TRUE(refused([](Request& r) { r.shape = {INT64_MAX, 2}; }));
 }

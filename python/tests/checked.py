@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
+from typing import Callable
 
 import pytest
 
@@ -47,3 +48,21 @@ class Job:
         """No rank failed after its checks, and none had anything to complain about at exit."""
         for complaint in ("the job failed", "leaked", "Exception ignored"):
             assert complaint not in self.output, self.output[-4000:]
+
+
+def tests_of(script: str, size: int = 2) -> tuple[Callable, Callable, Callable]:
+    """What shows a job to pytest: the fixture ``job`` that runs it once for a file, a test of each
+    of its checks, and one of its end."""
+
+    @pytest.fixture(scope="module")
+    def job() -> Job:
+        return Job(script, size)
+
+    @pytest.mark.parametrize("name", names(script))
+    def test_check(job: Job, name: str) -> None:
+        job.confirm(name)
+
+    def test_end(job: Job) -> None:
+        job.confirm_good_end()
+
+    return job, test_check, test_end

@@ -12,21 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 import unisono  # noqa: E402
 import unisono.torch as hvd  # noqa: E402
 
-SCRIPT = "torch_collectives.py"
-
-
-@pytest.fixture(scope="module")
-def job():
-    return checked.Job(SCRIPT, 3)
-
-
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_on_three_ranks(job, name):
-    job.confirm(name)
-
-
-def test_the_job_ends_well(job):
-    job.confirm_good_end()
+job, test_on_three_ranks, test_the_job_ends_well = checked.tests_of("torch_collectives.py", 3)
 
 
 def test_everything_exported_exists_and_says_what_it_does():

@@ -11,17 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 import unisono  # noqa: E402
 from unisono.config import _chosen, config  # noqa: E402
 
-SCRIPT = "torch_extras.py"
-
-
-@pytest.fixture(scope="module")
-def job():
-    return checked.Job(SCRIPT, 3)
-
-
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_on_three_ranks(job, name):
-    job.confirm(name)
+job, test_on_three_ranks, test_the_job_ends_well = checked.tests_of("torch_extras.py", 3)
 
 
 def test_a_rank_that_dies_in_backward_leaves_no_gradients_behind():

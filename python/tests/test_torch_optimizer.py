@@ -18,17 +18,7 @@ from unisono.torch.optimizer import DistributedOptimizer  # noqa: E402
 from unisono.torch.optimizer_arguments import chosen_groups  # noqa: E402
 from unisono.torch.optimizer_units import Slot  # noqa: E402
 
-SCRIPT = "torch_optimizer.py"
-
-
-@pytest.fixture(scope="module")
-def job():
-    return checked.Job(SCRIPT, 3)
-
-
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_on_three_ranks(job, name):
-    job.confirm(name)
+job, test_on_three_ranks, test_the_job_ends_well = checked.tests_of("torch_optimizer.py", 3)
 
 
 def wrapped(named=None, **arguments):

@@ -9,21 +9,7 @@ import checked
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import unisono.torch as hvd  # noqa: E402
 
-SCRIPT = "torch_sync_batch_norm.py"
-
-
-@pytest.fixture(scope="module")
-def job():
-    return checked.Job(SCRIPT, 2)
-
-
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_on_two_ranks(job, name):
-    job.confirm(name)
-
-
-def test_the_job_ends_well(job):
-    job.confirm_good_end()
+job, test_on_two_ranks, test_the_job_ends_well = checked.tests_of("torch_sync_batch_norm.py")
 
 
 @pytest.mark.parametrize("momentum", [0.1, None])

@@ -8,14 +8,5 @@ import checked
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-SCRIPT = "torch_training.py"
-
-
-@pytest.fixture(scope="module")
-def job():
-    return checked.Job(SCRIPT, 2)
-
-
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_two_ranks_are_one_large_batch(job, name):
-    job.confirm(name)
+job, test_two_ranks_are_one_large_batch, test_the_job_ends_well = checked.tests_of(
+    "torch_training.py")

@@ -194,9 +194,9 @@ class LocalSession final : public HostSession {
     all["WORLD_SIZE"] = cat(job_.size);
     all["LOCAL_RANK"] = cat(rank.local_rank);
     all["LOCAL_WORLD_SIZE"] = cat(rank.local_size);
-    if (job_.several_hosts || all.contains("MASTER_PORT")) return;
-    all["MASTER_ADDR"] = "127.0.0.1";
-    all["MASTER_PORT"] = cat(torch_port_);
+    if (job_.several_hosts) return;
+    all.try_emplace("MASTER_ADDR", "127.0.0.1");
+    all.try_emplace("MASTER_PORT", cat(torch_port_));
   }
 
   void start_rank(const RankPlan& rank, const std::string& address) {

@@ -175,12 +175,7 @@ TEST_P(TreeMessages, DamageInTheMiddleOfAStepNeverCrashes) {
   MidStep sample(GetParam());
   sample.finish();
   const auto messages = sample.net().kept;
-#ifdef UNISONO_SANITIZED
-  constexpr std::uint64_t kSeeds = 100;  // instrumented code is slower by more than ten times
-#else
-  constexpr std::uint64_t kSeeds = 1500;
-#endif
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < affordable_seeds(1500); ++seed) {
     Rng rng(seed);
     MidStep step(GetParam());
     step.net().shake(static_cast<int>(rng.below(30)));

@@ -7,6 +7,7 @@
 
 #include <tuple>
 
+#include "order/seeds.hpp"
 #include "order/virtual_net.hpp"
 
 namespace unisono {
@@ -39,12 +40,7 @@ class PacedOrder : public testing::TestWithParam<std::tuple<const char*, const c
 };
 
 TEST_P(PacedOrder, RandomSubmissionsGiveOneLogWithOneSetOfRounds) {
-#ifdef UNISONO_SANITIZED
-  constexpr std::uint64_t kSeeds = 5;   // instrumented code is slower by more than ten times
-#else
-  constexpr std::uint64_t kSeeds = 60;
-#endif
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < affordable_seeds(60); ++seed) {
     SCOPED_TRACE(cat("seed ", seed));
     Rng rng(seed * 104729 + 5);
     const int members = 1 + static_cast<int>(rng.below(40));

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "order/seeds.hpp"
 #include "order/virtual_net.hpp"
 
 namespace unisono {
@@ -43,13 +44,7 @@ class OrderContract : public testing::TestWithParam<OrderCase> {
   }
   // How many of so many random runs there is time for.
   static std::uint64_t seeds(std::uint64_t all) {
-#ifdef UNISONO_SANITIZED
-    all = all / 10;                     // instrumented code is slower by more than ten times
-    constexpr std::uint64_t kLeast = 1;
-#else
-    constexpr std::uint64_t kLeast = 3;
-#endif
-    return std::max(paced() ? all / 10 : all, kLeast);
+    return affordable_seeds(std::max<std::uint64_t>(paced() ? all / 10 : all, 3));
   }
 
   static VirtualNet net(int members, std::uint64_t seed = 0, OrderSettings settings = {}) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "order/seeds.hpp"
 #include "order/switchable_mail.hpp"
 #include "order/topo.hpp"
 #include "order/topo_net.hpp"
@@ -12,15 +13,6 @@
 
 namespace unisono {
 namespace {
-
-// How many of so many random runs there is time for.
-constexpr std::uint64_t seeds(std::uint64_t all) {
-#ifdef UNISONO_SANITIZED
-  return all / 20;                      // instrumented code is slower by more than ten times
-#else
-  return all;
-#endif
-}
 
 using testing::HasSubstr;
 
@@ -52,7 +44,7 @@ Request switch_to(std::string_view strategy) {
 }
 
 TEST(Switchable, LosesNothingWhileStrategiesTakeTurns) {
-  for (std::uint64_t seed = 0; seed < seeds(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < affordable_seeds(300); ++seed) {
     SCOPED_TRACE(cat("seed ", seed));
     TopoNet net(4, seed, starting_with("coordinator"));
     net.pipeline();                     // so that every switch finds requests in flight
@@ -81,7 +73,7 @@ TEST(Switchable, LosesNothingWhileStrategiesTakeTurns) {
 }
 
 TEST(Switchable, ReplacesAPlanThatRuns) {
-  for (std::uint64_t seed = 0; seed < seeds(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < affordable_seeds(100); ++seed) {
     TopoNet net(3, seed, starting_with("topo"));
     const TopoStep step = step_of({"a", "b", "c"});
     for (int i = 0; i < 8; ++i) net.add_step_all(step);

@@ -21,6 +21,7 @@ PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(par
                 .op = tensor.op,
                 .responses = {agreed},
                 .bytes = tensor.bytes()};
+  prototype_.identity = identity_of(prototype_);
 }
 
 Status PersistentRunner::start(Pending& pending) {

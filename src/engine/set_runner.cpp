@@ -228,6 +228,7 @@ void SetRunner::enqueue(std::vector<Response> responses) {
   Plan plan = parts_.planner->plan(std::move(responses), next_bucket_);
   next_bucket_ += plan.buckets.size();
   for (Bucket& bucket : plan.buckets) {
+    bucket.identity = identity_of(bucket);
     for (const Response& response : bucket.responses) {
       std::find_if(unended_.rbegin(), unended_.rend(), [&](const Unended& entry) {
         return entry.sequence == response.sequence;

@@ -30,7 +30,8 @@ inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
 struct alignas(128) BoardLine {
   std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
   std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
-  std::atomic<std::uint64_t> terms{0};      // how the owner takes part; see LocalMachine
+  std::atomic<std::uint64_t> terms{0};      // which bucket, and how the owner takes part; LocalMachine
+  std::atomic<std::uint64_t> result{0};     // offset of the owner's part of the result
   std::byte message[kInlineBytes];
 };
 static_assert(sizeof(BoardLine) == 128);

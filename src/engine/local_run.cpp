@@ -77,8 +77,9 @@ Status BucketRun::start_local_allreduce() {
     work.items.push_back(item);
     work.bytes += bytes;
   }
-  machine_ = is_adasum() ? make_local_adasum(*context_.team, std::move(work))
-                      : make_local_allreduce(*context_.team, std::move(work));
+  const LocalTurn turn(*context_.team, bucket_, *context_.members);
+  machine_ = is_adasum() ? make_local_adasum(turn, std::move(work))
+                         : make_local_allreduce(turn, std::move(work));
   return {};
 }
 
@@ -86,9 +87,9 @@ Status BucketRun::start_local_tensor(std::size_t index) {
   current_ = index;
   Tensor& tensor = tensors_[index];
   const Request& request = *tensor.request;
-  LocalTeam& team = *context_.team;
+  const LocalTurn turn(*context_.team, bucket_, *context_.members, index);
   if (request.kind == Collective::barrier) {
-    machine_ = make_local_barrier(team);
+    machine_ = make_local_barrier(turn);
     return {};
   }
   UNISONO_CHECK(!tensor.absent());
@@ -104,7 +105,7 @@ Status BucketRun::start_local_tensor(std::size_t index) {
     }
     auto* target = tensor.pending.output != nullptr ? static_cast<std::byte*>(tensor.pending.output)
                                                     : tensor.pending.ticket->result.get();
-    machine_ = make_local_broadcast(team, members.index_of(request.root), in, {target, in.size()});
+    machine_ = make_local_broadcast(turn, members.index_of(request.root), in, {target, in.size()});
     return {};
   }
 
@@ -131,14 +132,14 @@ Status BucketRun::start_local_tensor(std::size_t index) {
   const std::span<std::byte> out(tensor.pending.ticket->result.get(),
                                  static_cast<std::size_t>(rows) * row);
   if (request.kind == Collective::allgather) {
-    machine_ = make_local_allgather(team, in, std::move(parts), out);
+    machine_ = make_local_allgather(turn, in, std::move(parts), out);
   } else if (request.kind == Collective::alltoall) {
-    machine_ = make_local_alltoall(team, in, std::move(matrix), out);
+    machine_ = make_local_alltoall(turn, in, std::move(matrix), out);
   } else {
     LocalReduction work = local_reduction(tensor);
     work.items.push_back({in.data(), nullptr, 0, in.size()});
     work.bytes = in.size();
-    machine_ = make_local_reducescatter(team, std::move(work), std::move(parts), out);
+    machine_ = make_local_reducescatter(turn, std::move(work), std::move(parts), out);
   }
   return {};
 }

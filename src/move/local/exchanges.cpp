@@ -17,7 +17,10 @@ constexpr std::size_t kPieceBytes = 256 << 10;
 // Shows `show_bytes` of this member, then takes pieces from the others' windows.
 class Exchange : public LocalMachine {
  public:
-  Exchange(LocalTeam& team, std::size_t show_bytes) : LocalMachine(team), show_bytes_(show_bytes) {}
+  // only_from: the member whose window is all that this one reads; -1: it reads everybody's.
+  Exchange(const LocalTurn& turn, std::size_t show_bytes, int only_from = -1)
+      : LocalMachine(turn), show_bytes_(show_bytes),
+        only_from_(only_from == me() ? -1 : only_from) {}
 
   Step step() override {
     if (!started_ && !start()) return Step::waiting;
@@ -29,30 +32,36 @@ class Exchange : public LocalMachine {
       return Step::advanced;
     }
     if (!inputs_there()) return Step::waiting;
+    if (!met_ && !(only_from_ < 0 ? meet() : meet(only_from_))) return Step::waiting;
     if (!take_piece()) return Step::advanced;
     publish_done();
     if (window_ != nullptr) team_.retire_window(window_offset_, operation_);
     return Step::finished;
   }
   bool ready() const override {
-    return !started_ ? may_start() : shown_ < show_bytes_ || inputs_there();
+    if (!started_) return may_start() && (show_bytes_ == 0 || team_.has_window(show_bytes_));
+    return shown_ < show_bytes_ || (trouble_.ok() && inputs_there());
   }
   bool committed() const override {
-    return started_ && shown_ == show_bytes_ && inputs_there();
+    if (met_ || !started_ || shown_ < show_bytes_ || !inputs_there()) return met_;
+    return only_from_ < 0 ? may_meet() : may_meet(only_from_);
   }
-  const Status& trouble() const override { return trouble_; }
 
  protected:
   virtual void show(std::size_t begin, std::size_t end) = 0;
-  virtual bool inputs_there() const { return team_.all_in(at(1)); }
   // Copies one piece; true when nothing is left.
   virtual bool take_piece() = 0;
 
   std::byte* window_ = nullptr;
 
  private:
+  bool inputs_there() const {
+    if (only_from_ < 0) return team_.all_in(at(1));
+    return line_of(only_from_).in.load(std::memory_order_acquire) >= at(1);
+  }
   bool start() {
-    if (!may_start() || !trouble_.ok()) return false;
+    if (!may_start()) return false;
+    show_terms(false, Stance::willing);
     if (show_bytes_ > 0) {
       auto window = team_.take_window(show_bytes_);
       if (!window) trouble_ = window.status();
@@ -69,7 +78,7 @@ class Exchange : public LocalMachine {
   }
 
   const std::size_t show_bytes_;
-  Status trouble_;
+  const int only_from_;
   bool started_ = false;
   std::size_t shown_ = 0, window_offset_ = 0;
 };
@@ -82,19 +91,15 @@ struct Piece {
 // Shows one span whole; takes a list of pieces.
 class CopyExchange final : public Exchange {
  public:
-  CopyExchange(LocalTeam& team, std::string_view what, std::span<const std::byte> mine,
+  CopyExchange(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
                std::vector<Piece> pieces, std::span<std::byte> out, int only_from = -1)
-      : Exchange(team, mine.size()), what_(what), mine_(mine), pieces_(std::move(pieces)),
-        out_(out), only_from_(only_from) {}
+      : Exchange(turn, mine.size(), only_from), what_(what), mine_(mine),
+        pieces_(std::move(pieces)), out_(out) {}
 
  private:
   std::string_view what() const override { return what_; }
   void show(std::size_t begin, std::size_t end) override {
     std::memcpy(window_ + begin, mine_.data() + begin, end - begin);
-  }
-  bool inputs_there() const override {
-    if (only_from_ < 0 || only_from_ == me()) return Exchange::inputs_there();
-    return line_of(only_from_).in.load(std::memory_order_acquire) >= at(1);
   }
   bool take_piece() override {
     while (next_ < pieces_.size() && taken_ == pieces_[next_].bytes) {
@@ -116,15 +121,14 @@ class CopyExchange final : public Exchange {
   std::span<const std::byte> mine_;
   std::vector<Piece> pieces_;
   std::span<std::byte> out_;
-  const int only_from_;
   std::size_t next_ = 0, taken_ = 0;
 };
 
 class Reducescatter final : public Exchange {
  public:
-  Reducescatter(LocalTeam& team, LocalReduction work, const Extents& counts,
+  Reducescatter(const LocalTurn& turn, LocalReduction work, const Extents& counts,
                 std::span<std::byte> out)
-      : Exchange(team, work.bytes), work_(std::move(work)), out_(out) {
+      : Exchange(turn, work.bytes), work_(std::move(work)), out_(out) {
     for (int j = 0; j < me(); ++j) mine_begin_ += counts[static_cast<std::size_t>(j)];
   }
 
@@ -162,15 +166,18 @@ class Barrier final : public LocalMachine {
   Step step() override {
     if (!shown_) {
       if (!may_start()) return Step::waiting;
+      show_terms(false, Stance::willing);
       publish_in(1);
       shown_ = true;
     }
-    if (!team_.all_in(at(1))) return Step::waiting;
+    if (!team_.all_in(at(1)) || !meet()) return Step::waiting;
     publish_done();
     return Step::finished;
   }
-  bool ready() const override { return shown_ ? team_.all_in(at(1)) : may_start(); }
-  bool committed() const override { return shown_ && team_.all_in(at(1)); }
+  bool ready() const override {
+    return shown_ ? trouble_.ok() && team_.all_in(at(1)) : may_start();
+  }
+  bool committed() const override { return shown_ && team_.all_in(at(1)) && may_meet(); }
 
  private:
   std::string_view what() const override { return "barrier"; }
@@ -179,42 +186,42 @@ class Barrier final : public LocalMachine {
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTeam& team,
+std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
                                                         std::span<const std::byte> mine,
                                                         Extents counts, std::span<std::byte> out) {
   std::vector<Piece> pieces;
   std::size_t place = 0;
-  for (int member = 0; member < team.n(); ++member) {
+  for (int member = 0; member < turn.team.n(); ++member) {
     const std::size_t bytes = counts[static_cast<std::size_t>(member)];
     pieces.push_back({member, 0, place, bytes});
     place += bytes;
   }
   // Everyone begins with its own part, so that not all read the same member's memory at once.
-  std::rotate(pieces.begin(), pieces.begin() + team.me(), pieces.end());
-  return std::make_unique<CopyExchange>(team, "allgather", mine, std::move(pieces), out);
+  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
+  return std::make_unique<CopyExchange>(turn, "allgather", mine, std::move(pieces), out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTeam& team, int root,
+std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
                                                         std::span<const std::byte> source,
                                                         std::span<std::byte> target) {
-  const bool mine = root == team.me();
+  const bool mine = root == turn.team.me();
   std::vector<Piece> pieces;
   if (!target.empty() && target.data() != source.data()) {
     pieces.push_back({root, 0, 0, target.size()});
   } else if (!mine) {
     pieces.push_back({root, 0, 0, target.size()});
   }
-  return std::make_unique<CopyExchange>(team, "broadcast",
+  return std::make_unique<CopyExchange>(turn, "broadcast",
                                         mine ? source : std::span<const std::byte>(),
                                         std::move(pieces), target, root);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTeam& team,
+std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
                                                        std::span<const std::byte> in,
                                                        std::vector<std::size_t> matrix,
                                                        std::span<std::byte> out) {
-  const auto n = static_cast<std::size_t>(team.n());
-  const auto me = static_cast<std::size_t>(team.me());
+  const auto n = static_cast<std::size_t>(turn.team.n());
+  const auto me = static_cast<std::size_t>(turn.team.me());
   std::vector<Piece> pieces;
   std::size_t place = 0;
   for (std::size_t sender = 0; sender < n; ++sender) {
@@ -224,18 +231,18 @@ std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTeam& team,
     pieces.push_back({static_cast<int>(sender), from, place, bytes});
     place += bytes;
   }
-  std::rotate(pieces.begin(), pieces.begin() + team.me(), pieces.end());
-  return std::make_unique<CopyExchange>(team, "alltoall", in, std::move(pieces), out);
+  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
+  return std::make_unique<CopyExchange>(turn, "alltoall", in, std::move(pieces), out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTeam& team, LocalReduction work,
+std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,
                                                             Extents counts,
                                                             std::span<std::byte> out) {
-  return std::make_unique<Reducescatter>(team, std::move(work), counts, out);
+  return std::make_unique<Reducescatter>(turn, std::move(work), counts, out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTeam& team) {
-  return std::make_unique<Barrier>(team);
+std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn) {
+  return std::make_unique<Barrier>(turn);
 }
 
 }  // namespace unisono

@@ -3,7 +3,9 @@
 // Collectives inside one host, each one pass over memory that all members map.
 // A caller's tensor is read directly. When a member dies before the whole result stands in shared
 // memory the operation is undone, which leaves the tensor as it was; a tensor that lives in the
-// arena itself is the exception: it is reduced where it stands.
+// arena itself is the exception: it is reduced where it stands, and may still be written to until
+// every member knows of the failure.
+// A member that has finished has its memory to itself: nobody reads it or writes to it any more.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +14,25 @@
 #include <span>
 #include <vector>
 
+#include "model/plan.hpp"
 #include "move/collective.hpp"
 #include "move/local/team.hpp"
 
 namespace unisono {
+
+// Where an operation takes place, and which bucket it moves, so that members that mean different ones
+// find out before they touch each other's data: all of them end in trouble() then. A bucket whose
+// tensors move one after the other has a turn for each. Machines of tests do without a bucket.
+struct LocalTurn {
+  LocalTurn(LocalTeam& where) : team(where) {}  // NOLINT: implicit on purpose
+  LocalTurn(LocalTeam& where, const Bucket& what, const Members& who, std::size_t index = 0)
+      : team(where), bucket(&what), members(&who), identity(what.identity + index) {}
+
+  LocalTeam& team;
+  const Bucket* bucket = nullptr;           // both outlive the machine
+  const Members* members = nullptr;
+  std::uint64_t identity = 0;
+};
 
 // One tensor of a bucket. A null source is the neutral element, a null target throws its part away.
 struct LocalItem {
@@ -49,25 +66,25 @@ struct LocalReduction {
   std::size_t bytes = 0;
 };
 
-std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTeam& team, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTurn turn, LocalReduction work);
 // work.op is adasum; every item is a tensor of its own.
-std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTeam& team, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTurn turn, LocalReduction work);
 // What it needs of a window beyond the bucket's bytes, at most.
 std::size_t local_adasum_extra(int members, std::size_t tensors);
-std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTeam& team, LocalReduction work,
+std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,
                                                             Extents counts,
                                                             std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTeam& team,
+std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
                                                         std::span<const std::byte> mine,
                                                         Extents counts, std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTeam& team, int root,
+std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
                                                         std::span<const std::byte> source,
                                                         std::span<std::byte> target);
 // matrix[sender][receiver] in bytes, row-major.
-std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTeam& team,
+std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
                                                        std::span<const std::byte> in,
                                                        std::vector<std::size_t> matrix,
                                                        std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTeam& team);
+std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn);
 
 }  // namespace unisono

@@ -17,8 +17,8 @@ constexpr std::size_t kShowBytes = 4 << 20;  // work done before the loop looks 
 
 class LocalAdasum final : public LocalMachine {
  public:
-  LocalAdasum(LocalTeam& team, LocalReduction work)
-      : LocalMachine(team),
+  LocalAdasum(const LocalTurn& turn, LocalReduction work)
+      : LocalMachine(turn),
         work_(std::move(work)),
         grams_at_((work_.bytes + 63) / 64 * 64),
         share_(work_.dtype, static_cast<std::size_t>(n()), work_.items.size(), pieces_of(me())) {}
@@ -30,7 +30,9 @@ class LocalAdasum final : public LocalMachine {
         if (!begin()) return Step::waiting;
         break;
       case Phase::show: show(); break;
-      case Phase::meet: meet(); break;
+      case Phase::meet:
+        if (!take_bearings()) return Step::waiting;
+        break;
       case Phase::measure:
         if (share_.measure(bases_)) show_grams();
         break;
@@ -46,8 +48,8 @@ class LocalAdasum final : public LocalMachine {
 
   bool ready() const override {
     switch (phase_) {
-      case Phase::begin: return may_start() && trouble_.ok();
-      case Phase::meet: return team_.all_in(at(1));
+      case Phase::begin: return may_start() && (unwilling() || team_.has_window(window_bytes()));
+      case Phase::meet: return trouble_.ok() && team_.all_in(at(1));
       case Phase::decide: return team_.all_in(at(2));
       case Phase::deliver: return team_.all_out(at(1));
       default: return true;
@@ -57,13 +59,12 @@ class LocalAdasum final : public LocalMachine {
     return phase_ >= Phase::deliver && !void_ && team_.all_out(at(1));
   }
   bool joined() const override { return phase_ >= Phase::meet && team_.all_in(at(1)); }
-  Stance stance() const override { return stance_; }
-  const Status& trouble() const override { return trouble_; }
 
  private:
   enum class Phase : std::uint8_t { begin, show, meet, measure, decide, combine, deliver, finished };
 
   std::string_view what() const override { return "adasum"; }
+  bool unwilling() const { return work_.stance == Stance::unwilling; }
   std::size_t window_bytes() const { return grams_at_ + local_adasum_extra(n(), work_.items.size()); }
 
   std::vector<adasum::Piece> pieces_of(int member) const {
@@ -78,7 +79,7 @@ class LocalAdasum final : public LocalMachine {
   }
 
   bool begin() {
-    if (work_.stance != Stance::unwilling) {
+    if (!unwilling()) {
       auto window = team_.take_window(window_bytes());
       if (!window) trouble_ = window.status();
       if (!window || !window.value()) return false;
@@ -106,14 +107,14 @@ class LocalAdasum final : public LocalMachine {
     phase_ = Phase::meet;
   }
 
-  void meet() {
-    stance_ = strongest_stance();
+  bool take_bearings() {
+    if (!meet()) return false;
     void_ = stance_ == Stance::unwilling;
     phase_ = void_ ? Phase::finished : Phase::measure;
-    if (void_) return;
-    for (int member = 0; member < n(); ++member) {
+    for (int member = 0; member < n() && !void_; ++member) {
       bases_.push_back(window_of(member, window_bytes()));
     }
+    return true;
   }
 
   void show_grams() {
@@ -166,8 +167,6 @@ class LocalAdasum final : public LocalMachine {
   adasum::Share share_;
   std::vector<const std::byte*> bases_;     // the members' windows
   Phase phase_ = Phase::begin;
-  Status trouble_;
-  Stance stance_ = Stance::willing;
   bool has_window_ = false, void_ = false;
   std::size_t shown_ = 0, window_offset_ = 0;
   int delivered_ = 0;                       // owners whose slices have been taken
@@ -180,8 +179,8 @@ std::size_t local_adasum_extra(int members, std::size_t tensors) {
   return 64 + tensors * kernels::gram_size(static_cast<std::size_t>(members)) * sizeof(double);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTeam& team, LocalReduction work) {
-  return std::make_unique<LocalAdasum>(team, std::move(work));
+std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTurn turn, LocalReduction work) {
+  return std::make_unique<LocalAdasum>(turn, std::move(work));
 }
 
 }  // namespace unisono

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "base/rng.hpp"
@@ -19,10 +20,11 @@ inline constexpr std::size_t kSegmentBytes = 64u << 20;
 // A host with n members in one process: every member sees every segment.
 class LocalTestHost {
  public:
-  LocalTestHost(int n, std::uint64_t seed, int threads = 1) : rng_(seed) {
+  LocalTestHost(int n, std::uint64_t seed, int threads = 1, std::size_t bytes = kSegmentBytes)
+      : rng_(seed) {
     for (int i = 0; i < n; ++i) {
-      segments_.push_back(std::make_unique<Segment>(Segment::create(kSegmentBytes).value()));
-      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, kSegmentBytes));
+      segments_.push_back(std::make_unique<Segment>(Segment::create(bytes).value()));
+      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, bytes));
       bells_.push_back(std::make_unique<Doorbell>());
     }
     for (int i = 0; i < n; ++i) {
@@ -38,16 +40,42 @@ class LocalTestHost {
   std::byte* resident(int i, std::size_t bytes) {
     return segments_[i]->at(*heaps_[i]->take(bytes, 64));
   }
-  // Steps members in random order until all have finished.
-  void run(std::vector<std::unique_ptr<CollectiveMachine>> machines) {
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < machines.size(); ++i) open.push_back(i);
-    for (int idle = 0; !open.empty(); ++idle) {
-      ASSERT_LT(idle, 2'000'000) << machines[open[0]]->describe();
-      const std::size_t pick = rng_.below(open.size());
-      if (machines[open[pick]]->step() != Step::finished) continue;
-      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+  void give_back(int i, const std::byte* block) { heaps_[i]->give_back(segments_[i]->offset_of(block)); }
+  Heap& heap(int i) { return *heaps_[i]; }
+  Doorbell& bell(int i) { return *bells_[i]; }
+
+  using Machines = std::vector<std::unique_ptr<CollectiveMachine>>;
+  // Steps members in random order until all have finished. finished(i) may put member i's next one in
+  // the place of the old. Holds every machine to what an engine that sleeps counts on: who waited is
+  // not ready, and somebody is ready as long as there is work.
+  void run_all(Machines& machines, const std::function<void(std::size_t)>& finished) {
+    while (true) {
+      std::vector<std::size_t> open, ready;
+      for (std::size_t i = 0; i < machines.size(); ++i) {
+        if (machines[i] != nullptr) open.push_back(i);
+        if (machines[i] != nullptr && machines[i]->ready()) ready.push_back(i);
+      }
+      if (open.empty()) return;
+      ASSERT_FALSE(ready.empty()) << "all sleep: " << machines[open[0]]->describe();
+      // A few turns in a row take a member far ahead of the others.
+      const std::size_t pick = rng_.below(4) == 0 ? open[rng_.below(open.size())]
+                                                  : ready[rng_.below(ready.size())];
+      for (std::uint64_t turns = 1 + rng_.below(6); turns > 0; --turns) {
+        const Step step = machines[pick]->step();
+        if (step == Step::finished) {
+          machines[pick].reset();
+          finished(pick);
+          if (testing::Test::HasFatalFailure()) return;
+          break;
+        }
+        if (step == Step::advanced) continue;
+        ASSERT_FALSE(machines[pick]->ready()) << "spins: " << machines[pick]->describe();
+        break;
+      }
     }
+  }
+  void run(Machines machines) {
+    run_all(machines, [](std::size_t) {});
   }
   Rng& rng() { return rng_; }
 

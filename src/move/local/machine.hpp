@@ -18,18 +18,23 @@ namespace unisono {
 
 class LocalMachine : public CollectiveMachine {
  public:
-  explicit LocalMachine(LocalTeam& team) : team_(team), operation_(team.begin_operation()) {}
+  explicit LocalMachine(const LocalTurn& turn)
+      : team_(turn.team), turn_(turn), operation_(turn.team.begin_operation()) {}
 
   std::string describe() const override {
     return cat("local ", what(), ", operation ", operation_, ", waits for ", late_members());
   }
+  Stance stance() const override { return stance_; }
+  const Status& trouble() const override { return trouble_; }
 
  protected:
   virtual std::string_view what() const = 0;
 
   int n() const { return team_.n(); }
   int me() const { return team_.me(); }
-  bool may_start() const { return operation_ <= 2 || team_.all_done(mark(operation_ - 2, 0)); }
+  bool may_start() const {
+    return trouble_.ok() && (operation_ <= 2 || team_.all_done(mark(operation_ - 2, 0)));
+  }
   Mark at(std::uint64_t progress) const { return mark(operation_, progress); }
   std::size_t parity() const { return operation_ & 1; }
   BoardLine& my_line() const { return team_.my_board().line[parity()]; }
@@ -39,21 +44,23 @@ class LocalMachine : public CollectiveMachine {
   }
   // Shown before the first publish_in(), seen by whoever saw that.
   void show_terms(bool resident, Stance stance) const {
-    my_line().terms.store((resident ? kResident : 0) | static_cast<std::uint64_t>(stance),
+    my_line().terms.store(turn_.identity << kIdentityShift | (resident ? kResident : 0) |
+                              static_cast<std::uint64_t>(stance),
                           std::memory_order_relaxed);
   }
-  bool is_resident_at(int member) const {
-    return (line_of(member).terms.load(std::memory_order_relaxed) & kResident) != 0;
-  }
-  // Once every member's terms are shown.
-  Stance strongest_stance() const {
-    std::uint64_t strongest = 0;
-    for (int member = 0; member < n(); ++member) {
-      strongest = std::max(strongest,
-                           line_of(member).terms.load(std::memory_order_relaxed) & kStance);
-    }
-    return static_cast<Stance>(strongest);
-  }
+  // Once every member's terms are shown: learns what they come to. False, with trouble(), when
+  // somebody is at another bucket; what it has shown is not to be touched then.
+  bool meet();
+  bool meet(int member);                    // the same with one member alone
+  // What meet() would find: all at this bucket, and nobody unwilling.
+  bool may_meet() const;
+  bool may_meet(int member) const { return same_bucket(terms_of(member)); }
+  // For a member whose own tensor is its window, when it fails: it writes there again, so what others
+  // read of it from now on is not its contribution.
+  void withdraw() const;
+  // After reading others' contributions: whether a resident one may have changed under the reader,
+  // who must not publish what came of it. The failure itself is told by other means.
+  bool somebody_withdrew() const;
   // Shares a range of the bucket among the rank's threads; no cache line has two writers.
   template <typename Body>
   void share(std::size_t begin, std::size_t end, Body body) const {
@@ -68,20 +75,27 @@ class LocalMachine : public CollectiveMachine {
     team_.publish(team_.my_board().counters.out, at(progress));
   }
   void publish_done() const { team_.publish(team_.my_board().counters.done, at(0)); }
-  std::string late_members() const {
-    std::vector<int> late;
-    for (int member = 0; member < n(); ++member) {
-      if (member != me() && line_of(member).in.load(std::memory_order_relaxed) < at(1)) {
-        late.push_back(member);
-      }
-    }
-    return late.empty() ? std::string("nobody") : cat("members ", join_text(late));
-  }
+  std::string late_members() const;
 
-  static constexpr std::uint64_t kStance = 3, kResident = 4;
+  // Of a line's terms: the stance, flags, and the bucket's identity above them.
+  static constexpr std::uint64_t kStance = 3, kResident = 4, kWithdrawn = 8;
+  static constexpr unsigned kIdentityShift = 16;
 
   LocalTeam& team_;
+  const LocalTurn turn_;
   const std::uint64_t operation_;
+  Status trouble_;
+  Stance stance_ = Stance::willing;         // these are known once met
+  bool met_ = false, all_resident_ = false, some_resident_ = false;
+
+ private:
+  std::uint64_t terms_of(int member) const {
+    return line_of(member).terms.load(std::memory_order_relaxed);
+  }
+  bool same_bucket(std::uint64_t terms) const {
+    return terms >> kIdentityShift == (turn_.identity << kIdentityShift) >> kIdentityShift;
+  }
+  bool refuse(int member);
 };
 
 // Walks the tensors of a bucket over a range of its bytes: body(tensor part, bytes, place in bucket).
@@ -117,7 +131,7 @@ inline std::size_t slice_begin(std::size_t bytes, int i, int n) {
   return std::min(bytes, lines * static_cast<std::size_t>(i) / static_cast<std::size_t>(n) * kLine);
 }
 
-std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTeam& team, LocalReduction work);
-std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTeam& team, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalReduction work);
+std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalReduction work);
 
 }  // namespace unisono

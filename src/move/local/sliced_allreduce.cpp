@@ -12,7 +12,9 @@
 // place, or what it showed was scaled or translated) delivers everything then.
 //
 // Arena-resident on all members: no copies; the owner reduces its slice from every member's tensor
-// and writes it to all of them.
+// and writes it to all of them. Resident on some: their tensors serve as windows to read from, while
+// their slices of the result stand in a real window, since others still take them when the tensor is
+// the caller's again.
 //
 // Waits per chunk: 2. Bytes moved per member: 4.5·S from callers' memory with two members, of which
 // 3.5·S to and from main memory; 2·S when resident, which is what reading every input and writing
@@ -33,8 +35,10 @@ constexpr int kStepsAtOnce = 4;                  // work done before the loop lo
 
 class SlicedAllreduce final : public LocalMachine {
  public:
-  SlicedAllreduce(LocalTeam& team, LocalReduction work)
-      : LocalMachine(team), work_(std::move(work)), resident_(is_resident()) {
+  SlicedAllreduce(const LocalTurn& turn, LocalReduction work)
+      : LocalMachine(turn), work_(std::move(work)), resident_(is_resident()),
+        slice_(slice_begin(work_.bytes, me(), n())),
+        slice_end_(slice_begin(work_.bytes, me() + 1, n())) {
     std::size_t longest = 0;
     for (int j = 0; j < n(); ++j) {
       longest = std::max(longest, slice_begin(work_.bytes, j + 1, n()) -
@@ -54,18 +58,17 @@ class SlicedAllreduce final : public LocalMachine {
   }
 
   bool ready() const override {
-    if (!started_) return may_start();
-    if (void_) return true;
-    return may_take() || may_reduce() || may_show() || may_deliver();
+    if (!started_) return may_start() && (!shows_window() || team_.has_window(work_.bytes));
+    if (!trouble_.ok()) return false;
+    return void_ || may_take() || may_reduce() || may_show() || may_deliver();
   }
   bool committed() const override {
     return started_ && reduced_ == chunks_ && team_.all_out(at(chunks_));
   }
   bool joined() const override { return started_ && team_.all_in(at(1)); }
-  Stance stance() const override { return stance_; }
-  const Status& trouble() const override { return trouble_; }
 
   void undo() override {
+    if (resident_ && started_) withdraw();
     if (way_ != Way::keep_old) return;
     for (std::size_t c = 0; c < taken_; ++c) {
       for (int d = 1; d < n(); ++d) {
@@ -93,6 +96,7 @@ class SlicedAllreduce final : public LocalMachine {
            work_.items[0].source == work_.items[0].target && work_.items[0].source != nullptr &&
            team_.own().holds(work_.items[0].source, work_.bytes);
   }
+  bool shows_window() const { return !resident_ && work_.stance != Stance::unwilling; }
   Way choose_way() const {
     if (resident_) return Way::overwrite;
     if (chunks_ <= kTakeEarly) return Way::wait;
@@ -106,6 +110,7 @@ class SlicedAllreduce final : public LocalMachine {
 
   Step step_once() {
     if (!started_ && !start()) return Step::waiting;
+    if (!trouble_.ok()) return Step::waiting;
     if (void_) return finish();
     if (may_take()) {
       take_chunk();
@@ -124,29 +129,45 @@ class SlicedAllreduce final : public LocalMachine {
   }
 
   bool start() {
-    if (!may_start() || !trouble_.ok()) return false;
-    if (work_.stance == Stance::unwilling) {
-      shown_ = chunks_;
-    } else if (resident_) {
-      window_offset_ = team_.own().offset_of(work_.items[0].source);
-      shown_ = chunks_;
+    if (!may_start()) return false;
+    std::size_t shown_at = 0;
+    if (shows_window()) {
+      if (!take_window(work_.bytes)) return false;
+      shown_at = window_offset_;
+      show_result(window_offset_ + slice_);
     } else {
-      auto window = team_.take_window(work_.bytes);
-      if (!window) trouble_ = window.status();
-      if (!window || !window.value()) return false;
-      window_offset_ = **window;
-      has_window_ = true;
+      if (resident_) shown_at = team_.own().offset_of(work_.items[0].source);
+      shown_ = chunks_;
     }
-    window_ = team_.own().at(window_offset_);
-    my_line().window.store(window_offset_, std::memory_order_relaxed);
+    window_ = team_.own().at(shown_at);
+    my_line().window.store(shown_at, std::memory_order_relaxed);
     show_terms(resident_, work_.stance);
     if (shown_ > 0) publish_in(shown_);
     started_ = true;
     return true;
   }
 
+  bool take_window(std::size_t bytes) {
+    auto window = team_.take_window(bytes);
+    if (!window) trouble_ = window.status();
+    if (!window || !window.value()) return false;
+    window_offset_ = **window;
+    has_window_ = true;
+    return true;
+  }
+  void show_result(std::size_t offset) {
+    result_ = team_.own().at(offset);
+    my_line().result.store(offset, std::memory_order_relaxed);
+  }
+
   bool may_show() const { return shown_ < chunks_ && shown_ < reduced_ + kShowAhead; }
-  bool may_reduce() const { return reduced_ < shown_ && team_.all_in(at(reduced_ + 1)); }
+  bool may_reduce() const {
+    if (reduced_ == shown_ || !team_.all_in(at(reduced_ + 1))) return false;
+    return !some_resident_ || (!spoilt_ && (!lacks_result() || team_.has_window(slice_bytes())));
+  }
+  // Some members' tensors are not in the arena, so that this one's part of the result needs a place.
+  bool lacks_result() const { return met_ && !all_resident_ && result_ == nullptr; }
+  std::size_t slice_bytes() const { return std::max<std::size_t>(slice_end_ - slice_, 1); }
   bool may_take() const {
     return way_ != Way::wait && taken_ < reduced_ && team_.all_out(at(taken_ + 1));
   }
@@ -168,50 +189,50 @@ class SlicedAllreduce final : public LocalMachine {
     publish_in(++shown_);
   }
 
-  void read_terms() {
-    stance_ = strongest_stance();
-    void_ = stance_ == Stance::unwilling;
-    all_resident_ = true;
-    for (int member = 0; member < n(); ++member) all_resident_ &= is_resident_at(member);
-  }
-
   void reduce_chunk() {
-    if (reduced_ == 0) read_terms();
+    if (!met_) {
+      if (!meet()) return;
+      void_ = stance_ == Stance::unwilling;
+    }
     if (void_) return;
-    if (all_resident_) {
-      reduce_resident();
-      return;
+    if (all_resident_) return reduce_resident();
+    if (lacks_result()) {
+      if (!take_window(slice_bytes())) return;
+      show_result(window_offset_);
     }
     const auto [begin, end] = chunk(me(), reduced_);
-    share(begin, end, [this](std::size_t from, std::size_t to) { reduce_into_window(from, to); });
-    publish_out(++reduced_);
+    share(begin, end, [this](std::size_t from, std::size_t to) { reduce_slice(from, to); });
+    spoilt_ = some_resident_ && somebody_withdrew();
+    if (!spoilt_) publish_out(++reduced_);
   }
 
-  void reduce_into_window(std::size_t begin, std::size_t end) {
+  void reduce_slice(std::size_t begin, std::size_t end) {
     const std::size_t element = size_of(work_.dtype);
     for_range(work_.items, begin, end,
               [&](const LocalItem& item, std::size_t from, std::size_t bytes, std::size_t place) {
                 const bool direct = item.source != nullptr && plain(work_);
-                if (!direct) gather_range(work_, place, place + bytes, window_ + place);
+                std::byte* out = result_ + (place - slice_);
+                if (!direct) gather_range(work_, place, place + bytes, out);
                 const void* inputs[kMostMembers];
                 for (int member = 0; member < n(); ++member) {
                   inputs[member] = member != me() ? window_of(member, work_.bytes) + place
                                    : direct       ? item.source + from
-                                                  : window_ + place;
+                                                  : out;
                 }
-                kernels::reduce_many(work_.dtype, work_.op, window_ + place,
+                kernels::reduce_many(work_.dtype, work_.op, out,
                                      {inputs, static_cast<std::size_t>(n())}, bytes / element);
               });
-    if (needs_finish(work_)) finish_range(work_, window_ + begin, window_ + begin, end - begin);
+    std::byte* out = result_ + (begin - slice_);
+    if (needs_finish(work_)) finish_range(work_, out, out, end - begin);
   }
 
   void reduce_resident() {
-    const std::size_t slice_end = slice_begin(work_.bytes, me() + 1, n());
-    const std::size_t begin = slice_begin(work_.bytes, me(), n()) + resident_done_;
-    const std::size_t end = std::min(slice_end, begin + kChunkBytes);
+    const std::size_t begin = slice_ + resident_done_;
+    const std::size_t end = std::min(slice_end_, begin + kChunkBytes);
     share(begin, end, [this](std::size_t from, std::size_t to) { reduce_everywhere(from, to); });
     resident_done_ += end - begin;
-    if (end < slice_end) return;
+    spoilt_ = somebody_withdrew();
+    if (spoilt_ || end < slice_end_) return;
     reduced_ = taken_ = chunks_;
     publish_out(chunks_);
   }
@@ -238,26 +259,33 @@ class SlicedAllreduce final : public LocalMachine {
     for (int d = 1; d < n(); ++d) {
       const int owner = (me() + d) % n();
       const auto [begin, end] = chunk(owner, taken_);
-      const std::byte* result = window_of(owner, work_.bytes);
+      const std::size_t first = slice_begin(work_.bytes, owner, n());
+      const std::byte* result = result_of(owner);
       share(begin, end, [&](std::size_t from, std::size_t to) {
-        scatter_range(work_, from, to, result + from);
+        scatter_range(work_, from, to, result + (from - first));
       });
     }
     ++taken_;
   }
+  // Where a member's slice of the result begins.
+  const std::byte* result_of(int owner) const {
+    return team_.result_of(owner, operation_,
+                           slice_begin(work_.bytes, owner + 1, n()) - slice_begin(work_.bytes, owner, n()));
+  }
 
   // The next piece of what has not been taken, beginning with the own slice, which is still warm.
   void deliver() {
-    const std::size_t place = (slice_begin(work_.bytes, me(), n()) + delivered_) % work_.bytes;
+    const std::size_t place = (slice_ + delivered_) % work_.bytes;
     int owner = 0;
     while (slice_begin(work_.bytes, owner + 1, n()) <= place) ++owner;
+    const std::size_t first = slice_begin(work_.bytes, owner, n());
     const std::size_t slice_end = slice_begin(work_.bytes, owner + 1, n());
-    const bool there = owner == me() ? resident_ : way_ != Way::wait;
+    const bool there = owner != me() && way_ != Way::wait;
     const std::size_t end = there ? slice_end : std::min(slice_end, place + kChunkBytes);
-    const std::byte* result = window_of(owner, work_.bytes);
     if (!there) {
+      const std::byte* result = result_of(owner);
       share(place, end, [&](std::size_t from, std::size_t to) {
-        scatter_range(work_, from, to, result + from);
+        scatter_range(work_, from, to, result + (from - first));
       });
     }
     delivered_ += end - place;
@@ -271,26 +299,27 @@ class SlicedAllreduce final : public LocalMachine {
 
   LocalReduction work_;
   const bool resident_;
+  const std::size_t slice_, slice_end_;     // this member's, in bytes
   Way way_ = Way::wait;
-  Status trouble_;
-  Stance stance_ = Stance::willing;
   bool started_ = false, has_window_ = false;
-  bool void_ = false, all_resident_ = false;  // known once every member's terms are
+  bool void_ = false;                       // known once met
+  bool spoilt_ = false;                     // a resident contribution may have changed: never finishes
   std::size_t chunks_ = 1, shown_ = 0, reduced_ = 0, taken_ = 0;
   std::size_t resident_done_ = 0, delivered_ = 0;  // bytes
   std::size_t window_offset_ = 0;
-  std::byte* window_ = nullptr;
+  std::byte* window_ = nullptr;             // what others read of this member
+  std::byte* result_ = nullptr;             // its slice of the result
 };
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTeam& team, LocalReduction work) {
-  return std::make_unique<SlicedAllreduce>(team, std::move(work));
+std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalReduction work) {
+  return std::make_unique<SlicedAllreduce>(turn, std::move(work));
 }
 
-std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTeam& team, LocalReduction work) {
-  if (work.bytes <= kTinyBytes) return make_tiny_allreduce(team, std::move(work));
-  return make_sliced_allreduce(team, std::move(work));
+std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTurn turn, LocalReduction work) {
+  if (work.bytes <= kTinyBytes) return make_tiny_allreduce(turn, std::move(work));
+  return make_sliced_allreduce(turn, std::move(work));
 }
 
 }  // namespace unisono

@@ -11,6 +11,8 @@ namespace unisono {
 namespace {
 
 constexpr std::size_t kWindowAlignment = 2 << 20;
+// What two operations gain from not waiting for each other's end is lost in larger ones.
+constexpr std::size_t kSecondWindowMost = 64 << 20;
 
 template <typename Read>
 bool everyone(const LocalTeam& team, Mark value, Read read) {
@@ -19,6 +21,13 @@ bool everyone(const LocalTeam& team, Mark value, Read read) {
     if (read(team.board(member)).load(std::memory_order_acquire) < value) return false;
   }
   return true;
+}
+
+std::byte* inside(const Neighbour& neighbour, const std::atomic<std::uint64_t>& offset,
+                  std::size_t bytes) {
+  const std::size_t begin = offset.load(std::memory_order_relaxed);
+  UNISONO_CHECK(begin <= neighbour.bytes && bytes <= neighbour.bytes - begin);
+  return neighbour.base + begin;
 }
 
 }  // namespace
@@ -60,11 +69,13 @@ bool LocalTeam::all_done(Mark value) const {
 }
 
 std::byte* LocalTeam::window_of(int member, std::uint64_t operation, std::size_t bytes) const {
-  const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(member)];
-  const BoardLine& line = board(member).line[operation & 1];
-  const std::size_t offset = line.window.load(std::memory_order_relaxed);
-  UNISONO_CHECK(offset <= neighbour.bytes && bytes <= neighbour.bytes - offset);
-  return neighbour.base + offset;
+  return inside(neighbours_[static_cast<std::size_t>(member)],
+                board(member).line[operation & 1].window, bytes);
+}
+
+std::byte* LocalTeam::result_of(int member, std::uint64_t operation, std::size_t bytes) const {
+  return inside(neighbours_[static_cast<std::size_t>(member)],
+                board(member).line[operation & 1].result, bytes);
 }
 
 std::size_t LocalTeam::window_most() const {
@@ -73,28 +84,58 @@ std::size_t LocalTeam::window_most() const {
   return (least - kBoardBytes) / 2;
 }
 
+bool LocalTeam::is_free(const Window& window) const {
+  return !window.taken && all_done(mark(window.busy_until, 0));
+}
+
+bool LocalTeam::may_add(std::size_t bytes) const {
+  const auto large_enough = std::count_if(windows_.begin(), windows_.end(),
+                                          [&](const Window& w) { return w.bytes >= bytes; });
+  return large_enough < 2 && bytes <= kSecondWindowMost && !short_of_memory_;
+}
+
+bool LocalTeam::has_window(std::size_t bytes) const {
+  bool soon = false;
+  for (const Window& window : windows_) {
+    if (window.bytes < bytes) continue;
+    if (is_free(window)) return true;
+    soon = true;
+  }
+  return !soon || may_add(bytes);
+}
+
 Result<std::optional<std::size_t>> LocalTeam::take_window(std::size_t bytes) {
-  bool wait = false;
+  Window* found = nullptr;
+  bool soon = false;
   for (Window& window : windows_) {
     if (window.bytes < bytes) continue;
-    if (window.taken || !all_done(mark(window.busy_until, 0))) {
-      wait = true;
-      continue;
+    if (!is_free(window)) {
+      soon = true;
+    } else if (found == nullptr || window.busy_until > found->busy_until) {
+      found = &window;                      // the last used is still warm
     }
-    window.taken = true;
-    return std::optional(window.offset);
   }
-  if (wait) return std::optional<std::size_t>();
-  // Larger than any before: the smaller ones are given back when nobody reads them any more.
-  for (auto it = windows_.begin(); it != windows_.end();) {
-    if (it->taken || !all_done(mark(it->busy_until, 0))) {
-      ++it;
-      continue;
-    }
-    own_->discard(it->offset, it->bytes);
-    heap_->give_back(it->offset);
-    it = windows_.erase(it);
+  if (found != nullptr) {
+    short_of_memory_ = false;
+    found->taken = true;
+    return std::optional(found->offset);
   }
+  if (soon && !may_add(bytes)) return std::optional<std::size_t>();
+  auto added = add_window(bytes);
+  if (added) return std::optional(*added);
+  if (!soon) return added.status();
+  short_of_memory_ = true;
+  return std::optional<std::size_t>();
+}
+
+Result<std::size_t> LocalTeam::add_window(std::size_t bytes) {
+  // Those that have become too small are given back when nobody reads them any more.
+  std::erase_if(windows_, [&](const Window& window) {
+    if (window.bytes >= bytes || !is_free(window)) return false;
+    own_->discard(window.offset, window.bytes);
+    heap_->give_back(window.offset);
+    return true;
+  });
   const auto offset = heap_->take(bytes, kWindowAlignment);
   if (!offset) {
     return Status(Code::out_of_memory,
@@ -106,7 +147,7 @@ Result<std::optional<std::size_t>> LocalTeam::take_window(std::size_t bytes) {
     return status;
   }
   windows_.push_back({*offset, bytes, 0, true});
-  return std::optional(*offset);
+  return *offset;
 }
 
 void LocalTeam::retire_window(std::size_t offset, std::uint64_t operation) {

@@ -37,17 +37,25 @@ class LocalTeam {
   bool all_out(Mark value) const;
   bool all_done(Mark value) const;
 
-  // Memory at the window offset a member has published for an operation.
+  // Memory at the offsets a member has published for an operation: of what it shows, and of its part
+  // of the result.
   std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
+  std::byte* result_of(int member, std::uint64_t operation, std::size_t bytes) const;
   const Segment& own() const { return *own_; }
   Crew& crew() { return crew_; }
 
   // The largest window every member is sure to have; the same answer on all of them.
   std::size_t window_most() const;
-  // A window of this rank for one operation: reused once every member is done with it.
-  // nullopt inside an ok Result: one will be free soon, ask again.
+  // A window of this rank for one operation: reused once every member is done with it. An operation
+  // starts only when all are done with the one two before, so two windows are enough for it to show
+  // its data while others still read the last one's.
+  // nullopt inside an ok Result: one will be free soon, ask again when has_window().
   Result<std::optional<std::size_t>> take_window(std::size_t bytes);
+  // Whether take_window() would give one or fail, rather than ask for patience. Becomes true when a
+  // member publishes that it is done, which rings whoever sleeps.
+  bool has_window(std::size_t bytes) const;
   void retire_window(std::size_t offset, std::uint64_t operation);
+  std::size_t windows() const { return windows_.size(); }
 
  private:
   struct Window {
@@ -55,6 +63,10 @@ class LocalTeam {
     std::uint64_t busy_until;               // operation all members must be done with; 0 = free
     bool taken;
   };
+  bool is_free(const Window& window) const;
+  // Whether a window more may be made although one that is large enough will be free soon.
+  bool may_add(std::size_t bytes) const;
+  Result<std::size_t> add_window(std::size_t bytes);
   std::vector<Neighbour> neighbours_;
   int me_;
   std::size_t slot_;
@@ -62,6 +74,7 @@ class LocalTeam {
   Heap* heap_;
   std::uint64_t operation_ = 0;
   std::vector<Window> windows_;
+  bool short_of_memory_ = false;            // the last attempt to add one failed
   Crew crew_;
 };
 

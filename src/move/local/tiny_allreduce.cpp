@@ -11,7 +11,8 @@ namespace {
 
 class TinyAllreduce final : public LocalMachine {
  public:
-  TinyAllreduce(LocalTeam& team, LocalReduction work) : LocalMachine(team), work_(std::move(work)) {}
+  TinyAllreduce(const LocalTurn& turn, LocalReduction work)
+      : LocalMachine(turn), work_(std::move(work)) {}
 
   Step step() override {
     if (!shown_) {
@@ -21,16 +22,16 @@ class TinyAllreduce final : public LocalMachine {
       publish_in(1);
       shown_ = true;
     }
-    if (!team_.all_in(at(1))) return Step::waiting;
-    stance_ = strongest_stance();
+    if (!team_.all_in(at(1)) || !meet()) return Step::waiting;
     if (stance_ != Stance::unwilling) reduce();
     publish_done();
     return Step::finished;
   }
-  bool ready() const override { return shown_ ? team_.all_in(at(1)) : may_start(); }
-  bool committed() const override { return shown_ && team_.all_in(at(1)); }
+  bool ready() const override {
+    return shown_ ? trouble_.ok() && team_.all_in(at(1)) : may_start();
+  }
+  bool committed() const override { return joined() && may_meet(); }
   bool joined() const override { return shown_ && team_.all_in(at(1)); }
-  Stance stance() const override { return stance_; }
 
  private:
   std::string_view what() const override { return "tiny allreduce"; }
@@ -72,13 +73,12 @@ class TinyAllreduce final : public LocalMachine {
 
   LocalReduction work_;
   bool shown_ = false;
-  Stance stance_ = Stance::willing;
 };
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTeam& team, LocalReduction work) {
-  return std::make_unique<TinyAllreduce>(team, std::move(work));
+std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalReduction work) {
+  return std::make_unique<TinyAllreduce>(turn, std::move(work));
 }
 
 }  // namespace unisono

@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/retry.hpp"
 #include "base/text.hpp"
 
 namespace unisono {
@@ -30,6 +32,24 @@ Status refused(std::string_view what, std::size_t bytes) {
   return Status(Code::unavailable,
                 cat("shared memory of ", bytes, " bytes could not be ", what, ": ",
                     std::strerror(errno), "; lower arena_bytes or raise the limit (ulimit -v)"));
+}
+
+// 0, or why not. A signal makes the kernel give back all the pages of the call it interrupts, so the
+// same call could be interrupted for ever by a timer, e.g. a profiler's: the next one is shorter.
+int allocate(int memory, int mode, std::size_t offset, std::size_t bytes) {
+  constexpr std::size_t kLeast = 4096;
+  for (std::size_t piece = bytes; bytes > 0;) {
+    piece = std::min(piece, bytes);
+    if (::fallocate(memory, mode, static_cast<off_t>(offset), static_cast<off_t>(piece)) == 0) {
+      offset += piece;
+      bytes -= piece;
+    } else if (errno != EINTR) {
+      return errno;
+    } else {
+      piece = std::max(kLeast, piece / 2 / kLeast * kLeast);
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -56,7 +76,7 @@ Segment::~Segment() {
 Result<Segment> Segment::create(std::size_t bytes) {
   Fd memory(::memfd_create("unisono-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return refused("made", bytes);
-  if (::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0 ||
+  if (retried([&] { return ::ftruncate(memory.get(), static_cast<off_t>(bytes)); }) != 0 ||
       ::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
     return refused("sized", bytes);
   }
@@ -85,19 +105,15 @@ bool Segment::holds(const void* address, std::size_t bytes) const {
 }
 
 Status Segment::commit(std::size_t offset, std::size_t bytes) {
-  if (::fallocate(memory_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                  static_cast<off_t>(bytes)) == 0 ||
-      errno == EOPNOTSUPP) {
-    return {};
-  }
+  const int error = allocate(memory_.get(), FALLOC_FL_KEEP_SIZE, offset, bytes);
+  if (error == 0 || error == EOPNOTSUPP) return {};
   return Status(Code::out_of_memory,
-                cat("no shared memory for ", bytes, " bytes: ", std::strerror(errno),
+                cat("no shared memory for ", bytes, " bytes: ", std::strerror(error),
                     "; free memory on this host, or lower fusion_bytes"));
 }
 
 void Segment::discard(std::size_t offset, std::size_t bytes) {
-  ::fallocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  allocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }
 
 }  // namespace unisono

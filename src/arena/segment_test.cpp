@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "arena/neighbourhood.hpp"
+#include "base/deny_call_test.hpp"
 
 namespace unisono {
 namespace {
@@ -33,6 +36,35 @@ TEST(Segment, KnowsWhatItHolds) {
   EXPECT_FALSE(own.holds(own.base() - 1, 1));
   int elsewhere = 0;
   EXPECT_FALSE(own.holds(&elsewhere, sizeof elsewhere));
+}
+
+std::size_t committed_bytes(const Segment& segment) {
+  struct stat about {};
+  EXPECT_EQ(::fstat(segment.fd(), &about), 0);
+  return static_cast<std::size_t>(about.st_blocks) * 512;
+}
+
+// As a profiler's timer does it to every long call: short ones come through.
+TEST(Segment, CommitsInShorterPiecesWhatSignalsInterrupt) {
+  const DeniedCall longer_than{SYS_fallocate, EINTR, 3, 64 << 10};
+  const Denied answer = run_denied(longer_than, [] {
+    Segment own = Segment::create(kBytes).value();
+    const std::size_t odd = (1 << 20) + 3 * 4096;
+    if (!own.commit(4096, odd).ok() || committed_bytes(own) < odd) return false;
+    own.discard(4096, odd);
+    return committed_bytes(own) == 0;
+  });
+  if (answer == Denied::untestable) GTEST_SKIP() << "no system call filters here";
+  EXPECT_EQ(answer, Denied::held);
+}
+
+TEST(Segment, WhatTheKernelRefusesIsOutOfMemory) {
+  const Denied answer = run_denied({SYS_fallocate, ENOSPC}, [] {
+    Segment own = Segment::create(kBytes).value();
+    return own.commit(0, 4096).code() == Code::out_of_memory;
+  });
+  if (answer == Denied::untestable) GTEST_SKIP() << "no system call filters here";
+  EXPECT_EQ(answer, Denied::held);
 }
 
 TEST(Segment, MemoryThatCouldShrinkIsRefused) {

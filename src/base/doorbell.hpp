@@ -18,6 +18,7 @@
 #include <new>
 
 #include "base/fd.hpp"
+#include "base/retry.hpp"
 
 namespace unisono {
 
@@ -56,7 +57,7 @@ class BellPage {
   BellPage()
       : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         memory_(::memfd_create("unisono-bell", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    if (memory_.valid() && ::ftruncate(memory_.get(), kBytes) == 0 &&
+    if (memory_.valid() && retried([&] { return ::ftruncate(memory_.get(), kBytes); }) == 0 &&
         ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
       void* at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
       if (at != MAP_FAILED) mapped_ = at;

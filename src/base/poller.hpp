@@ -3,6 +3,7 @@
 // The descriptors an engine sleeps on (epoll). Thread: any; the kernel keeps the set.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -23,11 +24,13 @@ class Poller {
   void watch(int fd, std::uint64_t key, bool read, bool write);
   void change(int fd, std::uint64_t key, bool read, bool write);
   void forget(int fd);
-  // Sleeps until something is ready or the limit passes (negative: no limit).
+  // Sleeps until something is ready or the limit passes (negative: no limit). A signal may end it
+  // early, with nothing ready. Kernels before 5.11 count in milliseconds; the limit is rounded up.
   std::vector<Ready> wait(Nanos limit);
 
  private:
   Fd epoll_;
+  std::atomic<bool> coarse_{false};  // the kernel has no wait that counts in nanoseconds
 };
 
 }  // namespace unisono

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
+#include "base/deny_call_test.hpp"
 #include "base/doorbell.hpp"
 
 namespace unisono {
@@ -45,6 +47,29 @@ TEST(Poller, ReturnsEmptyWhenTheLimitPasses) {
   EXPECT_TRUE(poller.wait(20ms).empty());
   EXPECT_GE(clock.now() - start, 19ms);
   EXPECT_TRUE(poller.wait(0ns).empty());
+}
+
+// Kernels before 5.11 do not know the call; sandboxes older than it refuse it.
+TEST(Poller, WaitsInMillisecondsWhereTheKernelHasNothingFiner) {
+  for (const int error : {ENOSYS, EPERM}) {
+    const Denied answer = run_denied({SYS_epoll_pwait2, error}, [] {
+      Pair pair;
+      Poller poller;
+      poller.watch(pair.near.get(), 7, true, false);
+      const SteadyClock clock;
+      const Time start = clock.now();
+      bool good = poller.wait(0ns).empty() && poller.wait(1ns).empty() && poller.wait(1500us).empty();
+      good &= clock.now() - start >= 2ms;
+      good &= ::write(pair.far.get(), "x", 1) == 1;
+      for (const Nanos limit : {Nanos(-1), Nanos(0), Nanos(Nanos::max())}) {
+        const auto ready = poller.wait(limit);
+        good &= ready.size() == 1 && ready[0].key == 7;
+      }
+      return good;
+    });
+    if (answer == Denied::untestable) GTEST_SKIP() << "no system call filters here";
+    EXPECT_EQ(answer, Denied::held) << error;
+  }
 }
 
 TEST(Poller, StaysReadyUntilTheBytesAreRead) {

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/retry.hpp"
 #include "base/text.hpp"
 #include "launch/handshake.hpp"
 #include "launch/join.hpp"
@@ -182,8 +183,8 @@ Result<Claim> choose_claim(const Lookup& lookup) {
 Result<std::vector<std::byte>> key_from(int fd, const std::string& where) {
   std::vector<std::byte> key(kKeyBytes + 1);
   // A descriptor with positions is read without moving it, so that a second join finds it whole.
-  ssize_t n = ::pread(fd, key.data(), key.size(), 0);
-  if (n < 0 && errno == ESPIPE) n = ::read(fd, key.data(), key.size());
+  ssize_t n = retried([&] { return ::pread(fd, key.data(), key.size(), 0); });
+  if (n < 0 && errno == ESPIPE) n = retried([&] { return ::read(fd, key.data(), key.size()); });
   if (n != static_cast<ssize_t>(kKeyBytes)) {
     return Status(Code::invalid_argument, cat(where, " must hold exactly ", kKeyBytes, " bytes, ",
                                               n < 0 ? std::string(std::strerror(errno))

@@ -114,7 +114,8 @@ MoveContext BucketRun::next_context() const {
   return {.transport = context_.transport,
           .members = context_.members,
           .set = set_,
-          .bucket = std::exchange(*context_.next_move, *context_.next_move + context_.move_stride)};
+          .bucket = std::exchange(*context_.next_move, *context_.next_move + context_.move_stride),
+          .identity = bucket_.identity};
 }
 
 // Where each tensor of an allreduce lies in the fused buffer, and who owns its result.

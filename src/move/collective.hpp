@@ -56,6 +56,7 @@ struct MoveContext {
   const Members* members = nullptr;          // outlives the machine
   SetId set = 0;
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
+  std::uint64_t identity = 0;                // of the bucket: goes with every byte, compared on arrival
 
   int n() const { return members->count(); }
   int me() const { return members->me; }

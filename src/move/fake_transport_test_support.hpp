@@ -57,6 +57,8 @@ class FakeHub {
     lost_ = rank;
   }
   std::size_t messages() const { return messages_; }
+  // Receives that failed because what came had another identity.
+  std::size_t disagreements() const { return disagreements_; }
 
  private:
   struct Key {
@@ -66,11 +68,13 @@ class FakeHub {
   };
   struct Send {
     Key key;
+    std::uint64_t identity;
     std::span<const std::byte> bytes;
     std::vector<std::byte> copy;
     Transfer* done;
   };
   struct Receive {
+    std::uint64_t identity;
     std::span<std::byte> bytes;
     Transfer* done;
   };
@@ -82,11 +86,11 @@ class FakeHub {
     Rank rank() const override { return rank_; }
     int size() const override { return size_; }
     void post(Rank, std::span<const std::byte>) override {}
-    void send(Rank peer, Tag tag, std::span<const std::byte> bytes, Transfer& done) override {
-      hub_.send({rank_, peer, tag}, bytes, done);
+    void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
+      hub_.send({rank_, peer, label.tag}, label.identity, bytes, done);
     }
-    void receive(Rank peer, Tag tag, std::span<std::byte> bytes, Transfer& done) override {
-      hub_.receive({peer, rank_, tag}, bytes, done);
+    void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
+      hub_.receive({peer, rank_, label.tag}, label.identity, bytes, done);
     }
     bool progress(TransportListener&) override { return hub_.pump(); }
     bool ready() const override { return true; }
@@ -107,16 +111,17 @@ class FakeHub {
     return true;
   }
 
-  void send(Key key, std::span<const std::byte> bytes, Transfer& done) {
+  void send(Key key, std::uint64_t identity, std::span<const std::byte> bytes, Transfer& done) {
     if (refuses(key, done)) return;
     UNISONO_CHECK(key.from != key.to && !bytes.empty());
     UNISONO_CHECK(++open_sends_[key] == 1);
     done.state = Transfer::State::active;
     ++messages_;
-    links_[{key.from, key.to}].push_back({key, bytes, {bytes.begin(), bytes.end()}, &done});
+    links_[{key.from, key.to}].push_back(
+        {key, identity, bytes, {bytes.begin(), bytes.end()}, &done});
   }
 
-  void receive(Key key, std::span<std::byte> bytes, Transfer& done) {
+  void receive(Key key, std::uint64_t identity, std::span<std::byte> bytes, Transfer& done) {
     if (refuses(key, done)) return;
     UNISONO_CHECK(key.from != key.to && !bytes.empty());
     UNISONO_CHECK(!receives_.contains(key));
@@ -124,10 +129,10 @@ class FakeHub {
     done.state = Transfer::State::active;
     auto early = early_.find(key);
     if (early == early_.end()) {
-      receives_[key] = {bytes, &done};
+      receives_[key] = {identity, bytes, &done};
       return;
     }
-    deliver({bytes, &done}, early->second.front());
+    deliver({identity, bytes, &done}, early->second.front());
     early->second.pop_front();
     if (early->second.empty()) early_.erase(early);
   }
@@ -135,11 +140,11 @@ class FakeHub {
   void arrive(std::pair<Rank, Rank>, const Send& sent) {
     auto waiting = receives_.find(sent.key);
     if (waiting == receives_.end()) {
-      early_[sent.key].push_back(sent.copy);
+      early_[sent.key].push_back(sent);
     } else {
       const Receive receive = waiting->second;
       receives_.erase(waiting);
-      deliver(receive, sent.copy);
+      deliver(receive, sent);
     }
     if (rng_.below(2) == 0) {
       finish(sent);
@@ -148,9 +153,14 @@ class FakeHub {
     }
   }
 
-  static void deliver(const Receive& receive, const std::vector<std::byte>& bytes) {
-    UNISONO_CHECK(receive.bytes.size() == bytes.size());
-    std::memcpy(receive.bytes.data(), bytes.data(), bytes.size());
+  void deliver(const Receive& receive, const Send& sent) {
+    if (receive.identity != sent.identity) {
+      ++disagreements_;
+      receive.done->state = Transfer::State::failed;
+      return;
+    }
+    UNISONO_CHECK(receive.bytes.size() == sent.copy.size());
+    std::memcpy(receive.bytes.data(), sent.copy.data(), sent.copy.size());
     receive.done->state = Transfer::State::done;
   }
 
@@ -162,11 +172,11 @@ class FakeHub {
 
   Rng rng_;
   Rank lost_ = -1;
-  std::size_t messages_ = 0;
+  std::size_t messages_ = 0, disagreements_ = 0;
   std::vector<std::unique_ptr<FakeTransport>> transports_;
   std::map<std::pair<Rank, Rank>, std::deque<Send>> links_;
   std::map<Key, Receive> receives_;
-  std::map<Key, std::deque<std::vector<std::byte>>> early_;
+  std::map<Key, std::deque<Send>> early_;
   std::map<Key, int> open_sends_;
   std::vector<Send> late_;
 };

@@ -444,6 +444,44 @@ TEST(MoveContract, FailedTransferWaitsForEverAndSaysSo) {
   }
 }
 
+// Equal tags and sizes, but one member means another bucket: nobody may come to a result.
+TEST(MoveContract, AnotherIdentityIsNeverSummed) {
+  const auto make = [](std::string_view what, const MoveContext& context, Buffer& data,
+                       Buffer& out) -> std::unique_ptr<CollectiveMachine> {
+    const auto n = static_cast<std::size_t>(context.n());
+    if (what == "allgather") return make_allgather(context, data, Extents(n, data.size()), out);
+    if (what == "alltoall") {
+      const Extents parts(n, data.size() / n);
+      return make_alltoall(context, data, parts, std::span(out).first(data.size()), parts);
+    }
+    if (what == "reducescatter") {
+      return make_reducescatter(context, DType::f32, ReduceOp::sum, data,
+                                Extents(n, data.size() / n), std::span(out).first(data.size() / n));
+    }
+    return make_allreduce(what, context, DType::f32, ReduceOp::sum, data);
+  };
+  for (const std::string_view what :
+       {"ring", "recursive_doubling", "direct", "allgather", "alltoall", "reducescatter"}) {
+    for (const int n : {2, 3, 4}) {
+      FakeHub hub(n, 9450);
+      Team team(hub, first_ranks(n));
+      for (MoveContext& context : team.contexts) context.identity = 0xabc;
+      team.contexts[1].identity = 0xdef;
+      std::vector<Buffer> data(team.n(), Buffer(4800)), out(team.n(), Buffer(4800 * team.n()));
+      Machines machines;
+      for (std::size_t i = 0; i < team.n(); ++i) {
+        machines.push_back(make(what, team.contexts[i], data[i], out[i]));
+      }
+      for (int turn = 0; turn < 50; ++turn) {
+        for (auto& machine : machines) machine->step();
+        while (hub.pump()) {}
+      }
+      EXPECT_GT(hub.disagreements(), 0u) << what;
+      for (auto& machine : machines) EXPECT_EQ(machine->step(), Step::waiting) << what << " n " << n;
+    }
+  }
+}
+
 TEST(MoveContract, DescribeNamesTheRankThatIsWaitedFor) {
   FakeHub hub(6, 9500);
   Team team(hub, {1, 3, 4}, 2, 9);

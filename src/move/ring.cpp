@@ -89,7 +89,7 @@ class Ring final : public Machine {
     const Piece piece = pieces_[sends_open_];
     Transfer& transfer = sends_[sends_open_ % kWindow];
     transfer.state = Transfer::State::idle;
-    context_.transport->send(right_, tag_of(sends_open_),
+    context_.transport->send(right_, label_of(sends_open_),
                              data_.subspan(piece.begin, piece.length), transfer);
     ++sends_open_;
     pass_.moved = true;
@@ -101,7 +101,7 @@ class Ring final : public Machine {
     Transfer& transfer = receives_[receives_open_ % kWindow];
     transfer.state = Transfer::State::idle;
     std::byte* target = index < reduced_end_ ? slot(receives_open_) : data_.data() + piece.begin;
-    context_.transport->receive(left_, tag_of(receives_open_), {target, piece.length}, transfer);
+    context_.transport->receive(left_, label_of(receives_open_), {target, piece.length}, transfer);
     ++receives_open_;
     pass_.moved = true;
   }
@@ -140,9 +140,10 @@ class Ring final : public Machine {
     return scratch_.data() + (received % kWindow) * (scratch_.size() / kWindow);
   }
   // The n-th piece a member sends is the n-th its right neighbour receives.
-  Tag tag_of(std::size_t number) const {
+  Label label_of(std::size_t number) const {
     const auto lane = static_cast<unsigned>(Lane::round);
-    return tags::pack(context_.set, context_.bucket, tags::step_of(lane, number));
+    return {tags::pack(context_.set, context_.bucket, tags::step_of(lane, number)),
+            context_.identity};
   }
 
   void add_pending(OpenTransfer& pending) const override {

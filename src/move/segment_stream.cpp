@@ -53,14 +53,15 @@ void SegmentStream::advance(std::size_t limit, Pass& pass) {
 void SegmentStream::open(std::size_t segment) {
   const std::size_t begin = segment * segment_bytes_;
   const std::size_t length = std::min(segment_bytes_, total_ - begin);
-  const Tag tag = tags::pack(context_->set, context_->bucket, tags::step_of(lane_, segment));
+  const Label label{tags::pack(context_->set, context_->bucket, tags::step_of(lane_, segment)),
+                    context_->identity};
   Transfer& transfer = transfers_[segment % kWindow];
   transfer.state = Transfer::State::idle;
   if (source_ != nullptr) {
-    context_->transport->send(peer_, tag, {source_ + begin, length}, transfer);
+    context_->transport->send(peer_, label, {source_ + begin, length}, transfer);
   } else {
     const std::size_t at = slots_ != 0 ? (segment % slots_) * segment_bytes_ : begin;
-    context_->transport->receive(peer_, tag, {target_ + at, length}, transfer);
+    context_->transport->receive(peer_, label, {target_ + at, length}, transfer);
   }
 }
 

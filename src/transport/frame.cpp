@@ -28,6 +28,7 @@ bool allowed(LaneKind lane, FrameKind kind) {
     case FrameKind::goodbye: return true;
     case FrameKind::message:
     case FrameKind::beat:
+    case FrameKind::complaint:
     case FrameKind::farewell: return lane == LaneKind::control;
   }
   return false;
@@ -35,17 +36,21 @@ bool allowed(LaneKind lane, FrameKind kind) {
 
 std::uint64_t length_limit(FrameKind kind) {
   if (kind == FrameKind::message) return kMessageBytesMax;
+  if (kind == FrameKind::complaint) return kComplaintBytesMax;
   return kind == FrameKind::data ? kDataBytesMax : 0;
 }
 }  // namespace
 
+bool carries_payload(FrameKind kind) { return length_limit(kind) > 0; }
+
 FrameHeader make_header(const LaneTerms& terms, FrameKind kind, std::uint64_t sequence,
-                        std::uint64_t tag, std::span<const std::byte> payload) {
+                        Label label, std::span<const std::byte> payload) {
   FrameHeader header;
   header.kind = kind;
   header.epoch = terms.epoch;
   header.sequence = sequence;
-  header.tag = tag;
+  header.tag = label.tag;
+  header.identity = label.identity;
   header.length = payload.size();
   if (terms.check_payload) {
     header.flags = FrameHeader::kPayloadChecked;

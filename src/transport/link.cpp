@@ -20,8 +20,8 @@ Link::Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch, s
   terms_.check_payload = !stream_->keeps_bytes();
 }
 
-void Link::send(FrameKind kind, Tag tag, std::span<const std::byte> payload, Transfer* done) {
-  Outgoing frame{make_header(terms_, kind, next_out_++, tag, payload), payload, {}, done, 0};
+void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done) {
+  Outgoing frame{make_header(terms_, kind, next_out_++, label, payload), payload, {}, done, 0};
   if (queue_.empty() && write(frame)) return;
   if (done == nullptr && !payload.empty()) {
     frame.owned.assign(payload.begin(), payload.end());
@@ -103,7 +103,7 @@ Status Link::arrived(FrameSink& sink) {
   ++next_in_;
   got_ = 0;
   in_payload_ = true;
-  if (incoming_.kind == FrameKind::message || incoming_.kind == FrameKind::data) {
+  if (carries_payload(incoming_.kind)) {
     auto place = sink.place(incoming_);
     if (!place.ok()) return place.status();
     payload_ = *place;

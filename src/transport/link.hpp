@@ -41,7 +41,7 @@ class Link {
 
   // Writes what the stream takes and queues the rest. With `done`, the payload stays the caller's
   // until done; without, it is copied.
-  void send(FrameKind kind, Tag tag, std::span<const std::byte> payload, Transfer* done);
+  void send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done);
   // Writes what was queued; true when bytes went out.
   bool flush();
   bool idle() const { return queue_.empty(); }

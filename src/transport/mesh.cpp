@@ -32,12 +32,12 @@ class Mesh final : public Transport {
     ++stats_.control_messages;
     stats_.control_bytes += message.size();
   }
-  void send(Rank peer, Tag tag, std::span<const std::byte> bytes, Transfer& done) override {
+  void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
     UNISONO_CHECK(bytes.size() <= kDataBytesMax);
-    if (link(peer).send(tag, bytes, done)) stats_.data_bytes += bytes.size();
+    if (link(peer).send(label, bytes, done)) stats_.data_bytes += bytes.size();
   }
-  void receive(Rank peer, Tag tag, std::span<std::byte> bytes, Transfer& done) override {
-    link(peer).receive(tag, bytes, done);
+  void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
+    link(peer).receive(label, bytes, done);
   }
 
   bool progress(TransportListener& listener) override {

@@ -9,8 +9,13 @@
 #include "base/text.hpp"
 
 namespace unisono {
+namespace {
+constexpr std::size_t kComplaintTextMost = kComplaintBytesMax - 16;
+}  // namespace
+
 PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
     : peer_(std::move(peer)),
+      self_(settings.peers[static_cast<std::size_t>(settings.rank)]),
       can_fall_silent_(lanes.can_fall_silent),
       suspect_after_(settings.suspect_after),
       dead_after_(settings.dead_after),
@@ -23,22 +28,21 @@ bool PeerLink::post(std::span<const std::byte> message) {
   return true;
 }
 
-bool PeerLink::send(Tag tag, std::span<const std::byte> bytes, Transfer& done) {
+bool PeerLink::send(Label label, std::span<const std::byte> bytes, Transfer& done) {
   done.state = Transfer::State::failed;
   if (leaving_ || fault_ || !data_.open()) return false;
   done.state = Transfer::State::active;
-  data_.send(FrameKind::data, tag, bytes, &done);
+  data_.send(FrameKind::data, label, bytes, &done);
   return true;
 }
 
-void PeerLink::receive(Tag tag, std::span<std::byte> bytes, Transfer& done) {
-  switch (box_.receive(tag, bytes, done)) {
+void PeerLink::receive(Label label, std::span<std::byte> bytes, Transfer& done) {
+  switch (box_.receive(label, bytes, done)) {
     case Postbox::Match::arriving:
       data_.redirect(bytes.data());
       break;
     case Postbox::Match::mismatch:
-      blame(Status(Code::corrupted, cat("what it sent for tag ", tag, " is not the ", bytes.size(),
-                                        " bytes this rank expects")));
+      blame(box_.disagreement());
       break;
     case Postbox::Match::waiting:
     case Postbox::Match::done:
@@ -93,7 +97,7 @@ bool PeerLink::pump(Link& link, TransportListener& listener) {
 
 Result<std::byte*> PeerLink::place(const FrameHeader& header) {
   const auto length = static_cast<std::size_t>(header.length);
-  if (header.kind == FrameKind::data) return box_.begin(header.tag, length);
+  if (header.kind == FrameKind::data) return box_.begin({header.tag, header.identity}, length);
   if (length > message_capacity_) {
     message_capacity_ = std::max<std::size_t>(length, 4096);
     message_.reset(new std::byte[message_capacity_]);
@@ -121,6 +125,9 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
       break;
     case FrameKind::farewell:
       farewell_heard_ = true;
+      break;
+    case FrameKind::complaint:
+      hear_complaint({message_.get(), static_cast<std::size_t>(header.length)});
       break;
   }
 }
@@ -194,8 +201,31 @@ void PeerLink::blame(const Status& why) {
                  Culprit{peer_.rank, peer_.host, peer_.pid, {}});
 }
 
+void PeerLink::complain(const Status& why) {
+  ByteWriter out;
+  out.put(why.code());
+  out.put_text(std::string_view(why.message()).substr(0, kComplaintTextMost));
+  control_.send(FrameKind::complaint, 0, out.bytes(), nullptr);
+}
+
+void PeerLink::hear_complaint(std::span<const std::byte> words) {
+  ByteReader in(words);
+  const auto code = in.get<Code>();
+  const std::string message = in.get_text();
+  const bool known = code == Code::mismatch || code == Code::corrupted || code == Code::out_of_memory;
+  if (!in.finished() || !known) {
+    return blame(Status(Code::corrupted, "it sent a complaint that makes no sense"));
+  }
+  if (lost_ || fault_) return;
+  heard_complaint_ = true;
+  fault_.emplace(code, cat(message, " (found by ", peer_.to_string(), ")"),
+                 Culprit{self_.rank, self_.host, self_.pid, {}});
+}
+
 void PeerLink::lose(TransportListener& listener) {
   const Status why = *std::exchange(fault_, std::nullopt);
+  const bool is_lost = why.code() == Code::peer_lost;
+  if (!is_lost && !heard_complaint_ && !leaving_ && control_.open()) complain(why);
   control_.close();
   data_.close();
   box_.fail();

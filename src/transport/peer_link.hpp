@@ -7,6 +7,9 @@
 // everything before them, answers farewell; only then, or when the peer has said goodbye as well,
 // may the leaver close, since closing a TCP socket early can take away bytes that the other side has
 // not read. A peer that has said goodbye may vanish without being lost.
+//
+// What is wrong with the peer's frames ends the link: whoever finds it tells the peer why before it
+// closes, so that both ends give the same reason.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -28,8 +31,8 @@ class PeerLink final : private FrameSink {
 
   // False when the peer is gone or this rank has left: nothing is sent.
   bool post(std::span<const std::byte> message);
-  bool send(Tag tag, std::span<const std::byte> bytes, Transfer& done);
-  void receive(Tag tag, std::span<std::byte> bytes, Transfer& done);
+  bool send(Label label, std::span<const std::byte> bytes, Transfer& done);
+  void receive(Label label, std::span<std::byte> bytes, Transfer& done);
 
   bool progress(TransportListener& listener);
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
@@ -46,8 +49,10 @@ class PeerLink final : private FrameSink {
   void finish_leaving();
   void blame(const Status& why);
   void lose(TransportListener& listener);
+  void complain(const Status& why);
+  void hear_complaint(std::span<const std::byte> words);
 
-  const PeerInfo peer_;
+  const PeerInfo peer_, self_;
   const bool can_fall_silent_;
   const Nanos suspect_after_, dead_after_;
   Link control_, data_;
@@ -58,6 +63,7 @@ class PeerLink final : private FrameSink {
   std::optional<Status> fault_;            // found, and not yet told to the listener
 
   bool lost_ = false;
+  bool heard_complaint_ = false;           // the fault was told by the peer
   bool leaving_ = false;                   // this rank has said goodbye
   bool data_finished_ = false, control_finished_ = false;
   bool peer_left_ = false;                 // the peer's goodbye came on the control lane

@@ -3,6 +3,7 @@
 #include "transport/postbox.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -10,44 +11,71 @@
 #include "base/text.hpp"
 
 namespace unisono {
+namespace {
 
-Postbox::Match Postbox::receive(Tag tag, std::span<std::byte> bytes, Transfer& done) {
+// Tags and identities name things; nobody counts with them.
+std::string hex_text(std::uint64_t number) {
+  char buffer[24];
+  std::snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(number));
+  return buffer;
+}
+
+// Ok when what came is what was wanted.
+Status compare(Label came, std::size_t came_bytes, Label wanted, std::size_t wanted_bytes) {
+  if (came.identity != wanted.identity) {
+    return Status(Code::mismatch,
+                  cat("under tag ", hex_text(came.tag), " it sent data of bucket ",
+                      hex_text(came.identity), " where this rank runs bucket ",
+                      hex_text(wanted.identity),
+                      "; the ranks disagree which operation comes here, so nothing was summed"));
+  }
+  if (came_bytes != wanted_bytes) {
+    return Status(Code::corrupted,
+                  cat("under tag ", hex_text(came.tag), " it sent ", came_bytes,
+                      " bytes of bucket ", hex_text(came.identity), " where this rank expects ",
+                      wanted_bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Postbox::Match Postbox::receive(Label label, std::span<std::byte> bytes, Transfer& done) {
   done.state = Transfer::State::active;
-  const auto kept = std::ranges::find(kept_, tag, &Kept::tag);
+  const auto tag_of = [](const auto& item) { return item.label.tag; };
+  const auto fits = [&](const Kept& here) {
+    disagreement_ = compare(here.label, here.length, label, bytes.size());
+    if (!disagreement_.ok()) done.state = Transfer::State::failed;
+    return disagreement_.ok();
+  };
+  const auto kept = std::ranges::find(kept_, label.tag, tag_of);
   if (kept != kept_.end()) {
-    if (kept->length != bytes.size()) {
-      done.state = Transfer::State::failed;
-      return Match::mismatch;
-    }
+    if (!fits(*kept)) return Match::mismatch;
     if (!bytes.empty()) std::memcpy(bytes.data(), kept->bytes.get(), bytes.size());
     kept_.erase(kept);
     done.state = Transfer::State::done;
     return Match::done;
   }
-  if (is_arriving_ && arriving_for_ == nullptr && arriving_.tag == tag) {
-    if (arriving_.length != bytes.size()) {
-      done.state = Transfer::State::failed;
-      return Match::mismatch;
-    }
+  if (is_arriving_ && arriving_for_ == nullptr && arriving_.label.tag == label.tag) {
+    if (!fits(arriving_)) return Match::mismatch;
     arriving_for_ = &done;
     return Match::arriving;
   }
   if (ended_) {
     done.state = Transfer::State::failed;
   } else {
-    posted_.push_back({tag, bytes, &done});
+    posted_.push_back({label, bytes, &done});
   }
   return Match::waiting;
 }
 
-Result<std::byte*> Postbox::begin(Tag tag, std::size_t length) {
-  const auto posted = std::ranges::find(posted_, tag, &Posted::tag);
-  arriving_ = {tag, nullptr, length};
+Result<std::byte*> Postbox::begin(Label label, std::size_t length) {
+  const auto posted = std::ranges::find(posted_, label.tag,
+                                        [](const Posted& item) { return item.label.tag; });
+  arriving_ = {label, nullptr, length};
   if (posted != posted_.end()) {
-    if (posted->bytes.size() != length) {
-      return Status(Code::corrupted, cat("it sent ", length, " bytes for tag ", tag,
-                                         " where this rank expects ", posted->bytes.size()));
-    }
+    Status status = compare(label, length, posted->label, posted->bytes.size());
+    if (!status.ok()) return status;
     is_arriving_ = true;
     arriving_for_ = posted->done;
     std::byte* to = posted->bytes.data();

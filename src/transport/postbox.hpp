@@ -20,27 +20,30 @@ class Postbox {
     waiting,   // nothing with this tag has begun to arrive
     arriving,  // it is arriving into a buffer: the rest can go straight to the receive
     done,      // it was here and has been copied
-    mismatch,  // it has another length: the transfer has failed
+    mismatch,  // it has another length or identity: the transfer has failed
   };
 
-  Match receive(Tag tag, std::span<std::byte> bytes, Transfer& done);
-  // Data begins to arrive. corrupted when the posted receive has another length; out_of_memory.
-  Result<std::byte*> begin(Tag tag, std::size_t length);
+  Match receive(Label label, std::span<std::byte> bytes, Transfer& done);
+  // Data begins to arrive. When the posted receive differs: mismatch in identity, corrupted in
+  // length. out_of_memory.
+  Result<std::byte*> begin(Label label, std::size_t length);
   // The data that began has arrived whole.
   void finish();
   // No data comes any more: what waits fails, what is here can still be received.
   void end();
   // The peer is lost: everything fails and what was kept is dropped.
   void fail();
+  // After Match::mismatch: what came and what was wanted.
+  const Status& disagreement() const { return disagreement_; }
 
  private:
   struct Posted {
-    Tag tag;
+    Label label;
     std::span<std::byte> bytes;
     Transfer* done;
   };
   struct Kept {
-    Tag tag = 0;
+    Label label{0};
     std::unique_ptr<std::byte[]> bytes;
     std::size_t length = 0;
   };
@@ -50,6 +53,7 @@ class Postbox {
   bool is_arriving_ = false, ended_ = false;
   Kept arriving_;               // its bytes are null when it goes to `arriving_for_`
   Transfer* arriving_for_ = nullptr;
+  Status disagreement_;
 };
 
 }  // namespace unisono

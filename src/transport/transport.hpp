@@ -20,6 +20,15 @@ namespace unisono {
 
 using Tag = std::uint64_t;
 
+// What data is: the tag matches a send with its receive, the identity says what both take it for. It
+// travels with the data, and must be the same at both ends. 0 where nobody cares.
+struct Label {
+  Label(Tag which, std::uint64_t what = 0) : tag(which), identity(what) {}
+  Tag tag;
+  std::uint64_t identity;
+  friend bool operator==(const Label&, const Label&) = default;
+};
+
 // One send or receive, owned by the caller; its address and its bytes stay valid until it is done
 // or failed, or the transport is destroyed.
 struct Transfer {
@@ -52,10 +61,12 @@ class Transport {
 
   // A control message of at most 16 MiB, copied before return, delivered whole.
   virtual void post(Rank peer, std::span<const std::byte> message) = 0;
-  // Data. A receive's length must equal the matching send's, else the link fails as corrupted.
+  // Data. A receive's length and identity must equal the matching send's, else both ends lose each
+  // other with the same words (corrupted for the length, mismatch for the identity), and nothing is
+  // delivered.
   // Two transfers with the same peer, direction and tag must not be active together.
-  virtual void send(Rank peer, Tag tag, std::span<const std::byte> bytes, Transfer& done) = 0;
-  virtual void receive(Rank peer, Tag tag, std::span<std::byte> bytes, Transfer& done) = 0;
+  virtual void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) = 0;
+  virtual void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) = 0;
 
   // Moves what can move now; true when anything did.
   virtual bool progress(TransportListener& listener) = 0;

@@ -159,7 +159,49 @@ TEST_P(TransportContract, DifferentLengthsFailTheLinkWhicheverComesFirst) {
     EXPECT_EQ(rank(1).told.lost[0].second.culprit().rank, 0);
     EXPECT_EQ(in, std::vector<std::byte>(32));
     ASSERT_TRUE(until([&] { return rank(0).told.lost.size() == 1; }));
+    EXPECT_EQ(rank(0).told.lost[0].second.code(), Code::corrupted);
   }
+}
+
+// Equal tag, equal length, another bucket: nothing may be delivered, and both ends say the same.
+TEST_P(TransportContract, AnotherIdentityFailsBothEndsWhicheverComesFirst) {
+  for (const bool posted_first : {true, false}) {
+    world_ = std::get<0>(GetParam()).join(size());
+    const auto out = pattern(64, 3);
+    std::vector<std::byte> in(64);
+    Transfer sent, received;
+    if (posted_first) at(1).receive(0, {5, 0xabc}, in, received);
+    at(0).send(1, {5, 0xdef}, out, sent);
+    pump_some(world_);
+    if (!posted_first) {
+      at(1).receive(0, {5, 0xabc}, in, received);
+      EXPECT_TRUE(at(1).ready());
+    }
+    ASSERT_TRUE(until([&] {
+      return rank(0).told.lost.size() == 1 && rank(1).told.lost.size() == 1;
+    }));
+    EXPECT_EQ(received.state, Transfer::State::failed);
+    EXPECT_EQ(in, std::vector<std::byte>(64));
+    for (const int r : {0, 1}) {
+      const Status& why = rank(r).told.lost[0].second;
+      EXPECT_EQ(why.code(), Code::mismatch) << why.to_string();
+      EXPECT_EQ(why.culprit().rank, 0);
+      for (const char* part : {"rank 0", "0x5", "0xabc", "0xdef"}) {
+        EXPECT_NE(why.message().find(part), std::string::npos) << part << ": " << why.message();
+      }
+    }
+  }
+}
+
+TEST_P(TransportContract, EqualIdentitiesTravelWithTheirData) {
+  const auto out = pattern(300'000, 3);
+  std::vector<std::byte> in(out.size());
+  Transfer sent, received;
+  constexpr std::uint64_t kLargest = (std::uint64_t{1} << 48) - 1;
+  at(1).receive(0, {5, kLargest}, in, received);
+  at(0).send(1, {5, kLargest}, out, sent);
+  ASSERT_TRUE(until([&] { return received.done(); }));
+  EXPECT_EQ(in, out);
 }
 
 TEST_P(TransportContract, PeerThatVanishesIsLostOnceAndItsTransfersFail) {

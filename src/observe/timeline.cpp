@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kLook{20};
 constexpr const char* kEnd = "\n]\n";
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Timeline>> Timeline::open(const std::string& path, Rank r
   std::unique_ptr<Timeline> timeline(new Timeline(file, rank, timings));
   std::fputs("[", file);
   timeline->event(cat("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":", rank,
-                      ",\"args\":{\"name\":", quoted(cat("rank ", rank, " (", host, ")")), "}}"));
+                      ",\"args\":{\"name\":", json_text(cat("rank ", rank, " (", host, ")")), "}}"));
   std::fputs(kEnd, file);
   std::fflush(file);
   timings.keep_rounds(mark_cycles);
@@ -148,7 +148,7 @@ int Timeline::row_of(const std::string& name) {
   const auto [it, fresh] = rows_.try_emplace(name, static_cast<int>(rows_.size()) + 1);
   if (fresh) {
     event(cat("{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":", rank_, ",\"tid\":", it->second,
-              ",\"args\":{\"name\":", quoted(name), "}}"));
+              ",\"args\":{\"name\":", json_text(name), "}}"));
   }
   return it->second;
 }

@@ -21,7 +21,7 @@ namespace unisono::tools {
 namespace {
 
 // The remote shell reads the command, so what goes through it is quoted.
-std::string quoted(const std::string& text) {
+std::string shell_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -49,7 +49,7 @@ std::vector<std::string> command_for(const RunSettings& settings, const std::str
   if (!settings.ssh_known_hosts.empty()) {
     command.insert(command.end(), {"-o", cat("UserKnownHostsFile=", settings.ssh_known_hosts)});
   }
-  command.insert(command.end(), {host, cat(quoted(settings.remote_unisono), " __agent")});
+  command.insert(command.end(), {host, cat(shell_word(settings.remote_unisono), " __agent")});
   return command;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/doorkeeper.hpp"
 
+#include "base/child_closes.hpp"
 #include "launch/reception.hpp"
 
 namespace unisono {
@@ -35,6 +36,7 @@ class TcpDoorkeeper final : public Doorkeeper {
 
  private:
   Fd listener_;
+  const ChildCloses closes_{listener_};
   Poller& poller_;
   Reception reception_;
   std::uint64_t others_;

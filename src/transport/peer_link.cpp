@@ -173,9 +173,12 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
 
   const std::uint64_t heard =
       control_.bytes_in() + data_.bytes_in() + control_.stream()->heard();
+  const Time before = std::exchange(beaten_at_, now);
   if (fresh || heard != heard_) {
     heard_ = heard;
-    heard_at_ = now;
+    // At some moment since the beat before. Counting from the earliest, the verdict falls at most one
+    // beat before dead_after is full, and what it takes to tell all others fits in.
+    heard_at_ = fresh ? now : before;
     suspected_ = false;
     return;
   }

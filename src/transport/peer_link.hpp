@@ -70,7 +70,7 @@ class PeerLink final : private FrameSink {
   bool data_ended_ = false;                // and on the data lane
   bool farewell_sent_ = false, farewell_heard_ = false;
 
-  Time heard_at_;
+  Time beaten_at_, heard_at_;
   std::uint64_t heard_ = 0, sent_ = 0;     // what had come and gone at the last beat
   bool suspected_ = false;
 };

@@ -1,18 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Lanes between two processes of one host: rings in a memfd, each other's bell, and the unix socket
-// whose end is the peer's end. Nothing has a name, so nothing is left behind by a killed process.
+// whose end, or whose process' end, is the peer's end. Nothing has a name, so nothing is left behind by a killed process.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <array>
-#include <cerrno>
 #include <new>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/child_closes.hpp"
+#include "base/process_end.hpp"
+#include "base/retry.hpp"
 #include "base/text.hpp"
 #include "transport/fd_passing.hpp"
 #include "transport/mesh.hpp"
@@ -54,22 +56,28 @@ struct ShmPair {
   ~ShmPair() { unwatch(); }
   void watch(std::uint64_t key) {
     poller.watch(socket.get(), key, true, false);
+    if (process.valid()) poller.watch(process.get(), key, true, false);
     watched = true;
   }
-  // Looks whether the peer's process still holds its end of the socket.
+  // Looks whether the peer's process lives and holds its end of the socket, on which nothing comes.
+  // Either may show first: children of the peer can hold the socket, and not every kernel tells of
+  // the process.
   void look() {
-    char byte;
-    const ssize_t n = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+    pollfd ends[] = {{socket.get(), POLLIN, 0}, {process.get(), POLLIN, 0}};
+    if (::poll(ends, 2, 0) <= 0) return;
     gone = true;
     unwatch();
   }
   // An ended socket stays readable for ever and would keep the engine from sleeping.
   void unwatch() {
-    if (std::exchange(watched, false)) poller.forget(socket.get());
+    if (!std::exchange(watched, false)) return;
+    poller.forget(socket.get());
+    if (process.valid()) poller.forget(process.get());
   }
 
   Fd socket;
+  const ChildCloses closes{socket};
+  Fd process;                               // readable once the peer's process has ended; may be none
   Poller& poller;
   bool watched = false, gone = false;
   int side = 0, streams = 0;
@@ -92,7 +100,7 @@ class ShmStream final : public RingStream {
 
   Status health() override {
     if (Status status = RingStream::health(); !status.ok()) return status;
-    // A killed process closes no ring, only its socket. The poller then wakes the engine again and
+    // A killed process closes no ring. The poller then wakes the engine again and
     // again until one of these looks finds out, so most idle rounds can do without the call.
     constexpr unsigned kLookEvery = 32;
     if (!pair_->gone && ++pair_->looks % kLookEvery == 0) pair_->look();
@@ -141,7 +149,7 @@ std::span<std::byte> writable_bytes_of(T& value) {
 
 Fd create_pair() {
   Fd memory(::memfd_create("unisono-pair", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory.valid() || ::ftruncate(memory.get(), kPairBytes) != 0 ||
+  if (!memory.valid() || retried([&] { return ::ftruncate(memory.get(), kPairBytes); }) != 0 ||
       ::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
     return Fd();
   }
@@ -194,6 +202,8 @@ Status share(ShmPair& pair, bool create, int arena, PassingDeadline deadline) {
     if (arena >= 0) mine.push_back(arena);
   }
   const int socket = pair.socket.get();
+  // Before the hello goes out: the verdict that answers it then shows that this is the peer.
+  pair.process = watch_peer_process(socket);
   if (Status s = pass(socket, bytes_of(hello), mine, deadline); !s.ok()) {
     return s;
   }

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "base/child_closes.hpp"
 #include "base/fd.hpp"
 #include "base/poller.hpp"
 #include "transport/stream.hpp"
@@ -32,6 +33,7 @@ class TcpStream final : public Stream {
   void end(Status why);
 
   Fd socket_;
+  const ChildCloses closes_{socket_};
   Poller& poller_;
   std::uint64_t key_;
   Status health_;

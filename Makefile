@@ -19,15 +19,18 @@ setup:  ## Install what is missing: system packages, a virtual environment in .v
 build: setup  ## Build everything (release); .venv gets the unisono command and module
 	@scripts/build
 
-demo: build  ## Two local ranks train a small network through unisono
+# Frameworks download while the package compiles; nothing is built that the demo does not use.
+demo:  ## Two local ranks train a small network through unisono
+	@scripts/setup --first
+	@scripts/setup --rest & rest=$$!; scripts/build --package; built=$$?; wait $$rest; exit $$built
 	@scripts/demo
 
 test:  ## Every test this machine can run; ends with "N passed, N failed, N skipped"
-	@scripts/setup --tests
+	@scripts/setup --tests --first
 	@scripts/test
 
-test-long:  ## The same with all sanitisers on everything, and the long soak and kill tests
-	@scripts/setup --tests
+test-long:  ## The same with all sanitisers on everything, long fuzzing, and the long soak and kill tests
+	@scripts/setup --tests --first
 	@scripts/test --long
 
 docs: build  ## Write the generated part of docs/OPTIONS.md

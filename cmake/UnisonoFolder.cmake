@@ -4,11 +4,16 @@
 # folder F is reached through its own include directory, which holds nothing but F, so a file that
 # includes another folder's header compiles only if its target names that folder in DEPENDS.
 #
-#   unisono_folder(order DEPENDS model base [LIBRARIES external...] [TEST_DEPENDS ...])
+#   unisono_folder(order DEPENDS model base [LIBRARIES external...] [TEST_DEPENDS ...] [EXCEPT file...]
+#                  [ALONE file...])
 #
-# Takes every *.cpp below the folder; *_test.cpp become the GoogleTest binary <folder>_test.
+# Takes every *.cpp below the folder; *_test.cpp become the GoogleTest binary <folder>_test. A file
+# named in EXCEPT belongs to a target of its own. With UNISONO_UNITY several files of the folders
+# below are compiled as one; those in ALONE have names of their own that others use differently.
+set(UNISONO_UNITY_FOLDERS base model arena order transport launch)
+
 function(unisono_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;TEST_DEPENDS;EXCEPT;ALONE" ${ARGN})
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
   if(NOT IS_DIRECTORY ${folder})
     set(folder ${PROJECT_SOURCE_DIR}/src/${name})
@@ -21,11 +26,20 @@ function(unisono_folder name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(TRANSFORM ARG_EXCEPT PREPEND ${folder}/)
+  if(ARG_EXCEPT)
+    list(REMOVE_ITEM sources ${ARG_EXCEPT})
+  endif()
 
   if(sources)
     add_library(unisono_${name} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(unisono_${name} PRIVATE unisono_flags)
+    list(TRANSFORM ARG_ALONE PREPEND ${folder}/)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    if(UNISONO_UNITY AND name IN_LIST UNISONO_UNITY_FOLDERS)
+      set_target_properties(unisono_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    endif()
   else()
     add_library(unisono_${name} INTERFACE)
     set(scope INTERFACE)
@@ -43,7 +57,28 @@ function(unisono_folder name)
     foreach(dependency IN LISTS ARG_TEST_DEPENDS)
       target_link_libraries(${name}_test PRIVATE unisono_${dependency})
     endforeach()
+    unisono_as_test(${name}_test)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60
                          PROPERTIES TIMEOUT 300 LABELS "unit")
   endif()
+endfunction()
+
+# How test code is compiled: fast rather than for speed, with GoogleTest's headers and the common ones
+# of the library read once for all folders.
+function(unisono_as_test target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT TARGET unisono_test_headers)
+    # An executable, since flags must be those of the tests.
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
+    add_executable(unisono_test_headers EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(unisono_test_headers PRIVATE unisono_flags Threads::Threads GTest::gmock
+                          GTest::gtest)
+    target_compile_options(unisono_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(unisono_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
+      <algorithm> <array> <atomic> <chrono> <cstdint> <deque> <functional> <map> <memory> <mutex>
+      <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM unisono_test_headers)
+  # A test with flags of its own reads the headers themselves.
+  target_compile_options(${target} PRIVATE -Wno-error=invalid-pch)
 endfunction()

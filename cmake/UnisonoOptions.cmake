@@ -9,6 +9,9 @@ option(UNISONO_HWLOC "Read the layout of the machine through hwloc; OFF: from th
 option(UNISONO_PYTHON "Build the Python module" OFF)
 option(UNISONO_INSTALL "Generate install rules" ON)
 option(UNISONO_WERROR "Warnings are errors" ON)
+option(UNISONO_FAST_LINKER "Link with mold or lld where one is found" ${PROJECT_IS_TOP_LEVEL})
+option(UNISONO_UNITY "Compile several files of a folder as one: less work, larger steps" OFF)
+option(UNISONO_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(UNISONO_SANITIZE "" CACHE STRING "address, undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -19,14 +22,31 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# For sanitisers: optimised enough to run, little enough to compile quickly.
+set(CMAKE_CXX_FLAGS_CHECKED "-O1 -DNDEBUG")
+set(CMAKE_C_FLAGS_CHECKED "-O1 -DNDEBUG")
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Tests are compiled with a precompiled header, which ccache caches only when told that none of
+  # our headers hangs on the date or on macros that come before the precompiled part.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+if(UNISONO_FAST_LINKER)
+  include(CheckLinkerFlag)
+  foreach(linker mold lld)
+    check_linker_flag(CXX -fuse-ld=${linker} UNISONO_HAS_${linker})
+    if(UNISONO_HAS_${linker})
+      add_link_options(-fuse-ld=${linker})
+      break()
+    endif()
+  endforeach()
 endif()
 
 add_library(unisono_flags INTERFACE)
@@ -42,17 +62,19 @@ if(UNISONO_WERROR)
   endif()
 endif()
 if(UNISONO_SANITIZE)
-  # Sanitisers change code generation, so they apply to everything that is built here.
-  add_compile_options(-fsanitize=${UNISONO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # Sanitisers change code generation, so they apply to everything that is built here. Names of
+  # functions and lines are all the debugging information that their reports use.
+  add_compile_options(-fsanitize=${UNISONO_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${UNISONO_SANITIZE})
   add_compile_definitions(UNISONO_SANITIZED=1)
   if(UNISONO_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Fences only order wake-ups here (base/doorbell.hpp); no data race hangs on one.
-    add_compile_options(-Wno-tsan)
-  endif()
-  if(UNISONO_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC warns that it does not model fences. Ours only decide whether to ring a doorbell; data
-    # crosses threads by locks and acquire/release pairs, which it does model.
+    # GCC warns that it does not model fences. Ours only decide whether to ring a doorbell
+    # (base/doorbell.hpp); data crosses threads by locks and acquire/release pairs, which it models.
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)
   endif()
+endif()
+if(UNISONO_FUZZ)
+  # Every object tells the fuzzer which of its branches were taken.
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

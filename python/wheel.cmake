@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # What goes into the wheel: the extension, libunisono.so, the shared libraries it needs that a
 # machine may lack, and the unisono command. Each finds its neighbours relative to itself.
+# The same objects as the rest of the build, linked with the property UNISONO_PACKED
+# (src/CMakeLists.txt). Nothing here is part of a plain cmake --install.
 #
 # A wheel has no symbolic links, so the library carries no version in its file name.
-set_property(TARGET unisono PROPERTY VERSION)
-set_property(TARGET unisono PROPERTY SOVERSION)
-set_target_properties(unisono unisono_python PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS unisono unisono_python LIBRARY DESTINATION unisono COMPONENT python)
+unisono_shared_library(unisono_packed)
+set_target_properties(unisono_packed PROPERTIES OUTPUT_NAME unisono UNISONO_PACKED ON
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/unisono)
+set_target_properties(unisono_packed unisono_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS unisono_packed unisono_python LIBRARY DESTINATION unisono COMPONENT python
+        EXCLUDE_FROM_ALL)
 
 # libhwy has no static build in Debian, and static libsodium is not always fit for shared objects.
 foreach(dependency sodium xxhash highway)
@@ -18,26 +22,37 @@ foreach(dependency sodium xxhash highway)
       execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${real} OUTPUT_VARIABLE headers
                       COMMAND_ERROR_IS_FATAL ANY)
       string(REGEX MATCH "SONAME +([^ \n]+)" found "${headers}")
-      install(FILES ${real} DESTINATION unisono RENAME ${CMAKE_MATCH_1} COMPONENT python)
+      install(FILES ${real} DESTINATION unisono RENAME ${CMAKE_MATCH_1} COMPONENT python
+              EXCLUDE_FROM_ALL)
       # The command lies in another folder than these, so it has them inside where that can be.
       string(REGEX REPLACE "\\.so$" ".a" archive ${file})
       if(EXISTS ${archive})
+        set(packed $<BOOL:$<TARGET_PROPERTY:UNISONO_PACKED>>)
+        set(program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
         set_target_properties(PkgConfig::${dependency} PROPERTIES INTERFACE_LINK_LIBRARIES
-          "$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,${archive},${file}>")
+          "$<IF:$<AND:${packed},${program}>,${archive},${file}>")
       endif()
     endif()
   endforeach()
 endforeach()
 
+set(parts unisono_packed unisono_python)
 if(TARGET unisono_command)
+  add_executable(unisono_packed_command $<TARGET_OBJECTS:unisono_command>)
+  get_target_property(libraries unisono_command LINK_LIBRARIES)
+  target_link_libraries(unisono_packed_command PRIVATE ${libraries})
   set(version ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})
-  # venv, user and system installs; Debian's own pip; pip install --target.
-  set_target_properties(unisono_command PROPERTIES INSTALL_RPATH
-    "$ORIGIN/../lib/python${version}/site-packages/unisono:$ORIGIN/../lib/python${version}/dist-packages/unisono:$ORIGIN/../unisono")
-  install(TARGETS unisono_command RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
+  # venv, user and system installs; Debian's own pip; pip install --target; the wheel itself when it
+  # is unpacked, where those who judge what it needs look (no static libhwy: see above).
+  set_target_properties(unisono_packed_command PROPERTIES OUTPUT_NAME unisono UNISONO_PACKED ON
+    INSTALL_RPATH
+    "$ORIGIN/../lib/python${version}/site-packages/unisono:$ORIGIN/../lib/python${version}/dist-packages/unisono:$ORIGIN/../unisono:$ORIGIN/../../unisono")
+  set(scripts bin)
+  if(SKBUILD)
+    set(scripts ${SKBUILD_SCRIPTS_DIR})
+  endif()
+  install(TARGETS unisono_packed_command RUNTIME DESTINATION ${scripts} COMPONENT python
+          EXCLUDE_FROM_ALL)
+  list(APPEND parts unisono_packed_command)
 endif()
-
-add_custom_target(unisono_wheel DEPENDS unisono unisono_python)
-if(TARGET unisono_command)
-  add_dependencies(unisono_wheel unisono_command)
-endif()
+add_custom_target(unisono_wheel DEPENDS ${parts})

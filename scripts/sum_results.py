@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sums the JUnit files of all runners: skipped and failed tests with reasons, then one line.
+"""Sums the JUnit files of all runners: durations, skipped and failed tests with reasons, one line.
 
 sum_results.py FOLDER               the sum; exit status 1 when anything failed
 sum_results.py --brief FOLDER NAME  one runner, for the progress line
 
-Each runner leaves FOLDER/NAME.rc ("tests 0" or "build 0": kind and exit status), NAME.log and, for
-tests, NAME.xml. A runner that crashed, ran no tests, or ended badly although every test passed
+Each runner leaves FOLDER/NAME.rc ("tests 0 12" or "build 0 345": kind, exit status, seconds),
+NAME.log and, for tests, NAME.xml. The durations also go to FOLDER/durations.txt. A runner that crashed, ran no tests, or ended badly although every test passed
 counts as one failed test, so that nothing fails in silence.
 """
 import pathlib
@@ -24,8 +24,8 @@ class Runner:
         self.passed = 0
         self.failed = []  # (test, reason)
         self.skipped = []
-        kind, status = (folder / f"{name}.rc").read_text().split()
-        self.kind, self.status = kind, int(status)
+        kind, status, seconds = (folder / f"{name}.rc").read_text().split()
+        self.kind, self.status, self.seconds = kind, int(status), int(seconds)
         if kind == "build":
             if self.status:
                 self.failed.append((name, f"the build ended with status {self.status}"))
@@ -70,6 +70,25 @@ class Runner:
         return text
 
 
+def durations(runners):
+    """One line per runner family (what is before the slash), then one per runner, longest first."""
+    families = {}
+    for runner in runners:
+        times = families.setdefault(runner.name.split("/")[0], {"build": 0, "tests": 0})
+        times[runner.kind] += runner.seconds
+    lines = [f"{'':34} {'build s':>8} {'run s':>8}"]
+    for name, times in sorted(families.items(), key=lambda item: -sum(item[1].values())):
+        lines.append(f"{name:34} {times['build']:8} {times['tests']:8}")
+    lines.append("")
+    for runner in sorted(runners, key=lambda runner: -runner.seconds):
+        if runner.seconds < 2:
+            lines.append("and others of less than two seconds each")
+            break
+        column = 8 if runner.kind == "build" else 17
+        lines.append(f"{runner.name:34} {runner.seconds:{column}}")
+    return lines
+
+
 def first_line(element):
     text = (element.get("message") or element.text or "").strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -90,6 +109,10 @@ def main():
     failed = [item for runner in runners for item in runner.failed]
     skipped = [item for runner in runners for item in runner.skipped]
 
+    table = durations(runners)
+    (folder / "durations.txt").write_text("\n".join(table) + "\n")
+    print("\nHow long it took; runners overlap, so the sum is more than the time that passed:")
+    print("\n".join(table))
     for runner in runners:
         if runner.failed and runner.log.exists():
             print(f"\n--- the end of {runner.log}")

@@ -38,3 +38,11 @@ def test_examples_run(example, size):
 
 def test_an_engine_sleeps_after_its_peer_has_left():
     assert "slept" in ranks.as_processes(2, JOBS / "idle_after_leaving.py")
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("count, rounds", [(100_000, 400), (1_000_000, 60)])
+def test_writing_right_after_synchronize_reaches_nobodys_sum(size, count, rounds):
+    output = ranks.as_processes(size, JOBS / "mixed_memory.py", str(rounds), str(count))
+    for rank in range(2):
+        assert f"rank {rank}: 0 of {rounds} rounds wrong" in output, output

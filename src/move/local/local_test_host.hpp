@@ -27,14 +27,15 @@ class LocalTestHost {
       heaps_.push_back(std::make_unique<Heap>(kBoardBytes, bytes));
       bells_.push_back(std::make_unique<Doorbell>());
     }
-    for (int i = 0; i < n; ++i) {
-      std::vector<Neighbour> neighbours;
-      for (int j = 0; j < n; ++j) {
-        neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
-      }
-      teams_.push_back(std::make_unique<LocalTeam>(std::move(neighbours), i, 3, segments_[i].get(),
-                                                   heaps_[i].get(), threads));
+    for (int i = 0; i < n; ++i) teams_.push_back(make_team(i, 3, threads));
+  }
+  std::unique_ptr<LocalTeam> make_team(int i, std::size_t slot, int threads = 1) {
+    std::vector<Neighbour> neighbours;
+    for (std::size_t j = 0; j < segments_.size(); ++j) {
+      neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
     }
+    return std::make_unique<LocalTeam>(std::move(neighbours), i, slot, segments_[i].get(),
+                                       heaps_[i].get(), threads);
   }
   LocalTeam& team(int i) { return *teams_[static_cast<std::size_t>(i)]; }
   std::byte* resident(int i, std::size_t bytes) {

@@ -15,6 +15,7 @@ function(unisono_pkg name module debian)
 endfunction()
 
 unisono_pkg(sodium libsodium libsodium-dev)
+unisono_pkg(crypto libcrypto libssl-dev)
 unisono_pkg(xxhash libxxhash libxxhash-dev)
 unisono_pkg(highway libhwy libhwy-dev)
 if(UNISONO_HWLOC)

@@ -36,6 +36,22 @@ foreach(dependency sodium xxhash highway)
   endforeach()
 endforeach()
 
+# libcrypto goes inside the library and the command, unseen. Beside them it would answer under the name
+# of the system's own to whatever the program loads later, such as Python's ssl, which may need a newer
+# one.
+get_target_property(files PkgConfig::crypto INTERFACE_LINK_LIBRARIES)
+set(choices "")
+foreach(file IN LISTS files)
+  string(REGEX REPLACE "libcrypto\\.so$" "libcrypto.a" archive ${file})
+  if(file MATCHES "libcrypto" AND NOT EXISTS ${archive})
+    message(FATAL_ERROR "the wheel needs the static libcrypto; ${archive} is not there. "
+                        "Debian or Ubuntu: apt-get install libssl-dev")
+  endif()
+  list(APPEND choices "$<IF:$<BOOL:$<TARGET_PROPERTY:UNISONO_PACKED>>,${archive},${file}>")
+endforeach()
+set_target_properties(PkgConfig::crypto PROPERTIES INTERFACE_LINK_LIBRARIES "${choices}")
+target_link_options(unisono_packed PRIVATE LINKER:--exclude-libs,libcrypto.a)
+
 set(parts unisono_packed unisono_python)
 if(TARGET unisono_command)
   add_executable(unisono_packed_command $<TARGET_OBJECTS:unisono_command>)

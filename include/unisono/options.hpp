@@ -22,6 +22,7 @@ struct UNISONO_API Options {
   std::string planner = "threshold";
   std::string codec = "none";
   std::string transport = "auto";
+  std::string integrity = "auth";
   std::string algorithm = "auto";
   std::int64_t tree_radix = 16;
   std::int64_t cache_capacity = 1024;

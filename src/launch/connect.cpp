@@ -29,15 +29,17 @@ Result<Fd> dial_tcp(const std::string& address) {
 
 class Connector {
  public:
-  Connector(const Surroundings& around, const std::vector<Card>& cards, Rank self)
+  Connector(const Surroundings& around, const std::vector<Card>& cards, Rank self,
+            const Options& options)
       : around_(around),
+        options_(options),
         cards_(cards),
         self_(self),
         count_(cards.size()),
         lanes_(count_),
         shares_(count_, std::vector<bool>(count_)) {}
 
-  Result<Connected> run(const std::string& transport);
+  Result<Connected> run();
 
  private:
   Rank size() const { return static_cast<Rank>(count_); }
@@ -52,15 +54,25 @@ class Connector {
   Status collect(Purpose purpose, Lines& lines);
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
+  // The secret of a line, as the job wants its frames checked.
+  LaneSecret secret_of(const Line& line);
 
   const Surroundings& around_;
+  const Options& options_;
   const std::vector<Card>& cards_;
   Rank self_;
   std::size_t count_;
   std::vector<PeerLanes> lanes_;
   Pairs shares_;
-  std::string why_not_shared_;
+  std::string why_not_shared_, seals_;
 };
+
+LaneSecret Connector::secret_of(const Line& line) {
+  LaneSecret secret = line.session.frames;
+  if (options_.integrity == "plain") secret.kind = SealKind::hash;
+  seals_ = seal_name(secret.kind);
+  return secret;
+}
 
 bool Connector::may_share(Rank a, Rank b) const {
   const Card& one = cards_[static_cast<std::size_t>(a)];
@@ -234,7 +246,8 @@ Status Connector::connect_by_tcp() {
   for (std::size_t p = 0; p < count_; ++p) {
     if (!control[p]) continue;
     lanes_[p] = make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
-                               around_.poller, kPeerKey + p, control[p]->session.check_seed);
+                               around_.poller, kPeerKey + p, secret_of(*control[p]),
+                               secret_of(*data[p]));
   }
   return {};
 }
@@ -247,7 +260,8 @@ void Connector::assume_sharing_by_place() {
   }
 }
 
-Result<Connected> Connector::run(const std::string& transport) {
+Result<Connected> Connector::run() {
+  const std::string& transport = options_.transport;
   const bool only_tcp = transport == "tcp";
   if (!only_tcp) {
     Lines lines(count_);
@@ -274,14 +288,14 @@ Result<Connected> Connector::run(const std::string& transport) {
   }
   if (only_tcp) assume_sharing_by_place();
   return Connected{std::move(lanes_), std::move(shares_),
-                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp"};
+                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_};
 }
 
 }  // namespace
 
 Result<Connected> connect_peers(const Surroundings& around, const std::vector<Card>& cards,
-                                Rank self, const std::string& transport) {
-  return Connector(around, cards, self).run(transport);
+                                Rank self, const Options& options) {
+  return Connector(around, cards, self, options).run();
 }
 
 }  // namespace unisono

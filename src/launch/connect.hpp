@@ -24,6 +24,7 @@ struct Connected {
   std::vector<PeerLanes> lanes;           // by rank; this rank's is empty
   std::vector<std::vector<bool>> shares;  // which pairs share memory (or would, under tcp)
   std::string name;                       // "shm", "tcp" or "shm+tcp"
+  std::string seals;                      // how frames that leave the process are checked; "" for none
 };
 
 struct Surroundings {
@@ -36,6 +37,6 @@ struct Surroundings {
 };
 
 Result<Connected> connect_peers(const Surroundings& around, const std::vector<Card>& cards,
-                                Rank self, const std::string& transport);
+                                Rank self, const Options& options);
 
 }  // namespace unisono

@@ -16,8 +16,12 @@ namespace unisono {
 namespace {
 
 constexpr char kMagic[8] = {'U', 'N', 'I', 'S', 'O', 'N', 'O', '\n'};
-constexpr std::size_t kNonceBytes = 32;
-enum class Verdict : std::uint16_t { welcome = 0, version_differs = 1 };
+constexpr std::size_t kShareBytes = crypto_scalarmult_BYTES;
+// In both first messages the share is at this distance from the start of what comes before the MAC.
+constexpr std::size_t kHelloShareAt = kHelloBytes - kShareBytes;
+constexpr std::size_t kAnswerSealAt = sizeof kMagic + 3;
+constexpr std::size_t kAnswerShareAt = kAnswerBytes - kMacBytes - kShareBytes;
+enum class Verdict : std::uint8_t { welcome = 0, version_differs = 1 };
 // Which subkey of the job key; one per message, so that MACs never mean two things.
 enum class Use : std::uint64_t { answer = 1, proof = 2, confirm = 3, session = 4 };
 
@@ -55,16 +59,47 @@ bool mac_holds(const JobKey& key, Use use, std::span<const std::byte> transcript
   return crypto_auth_verify(raw(mac), raw(transcript), transcript.size(), subkey.bytes.data()) == 0;
 }
 
-Session session_of(const JobKey& key, std::span<const std::byte> transcript) {
+enum class End : std::uint8_t { client, server };
+
+// False when the peer's share is no point that could give a secret.
+bool make_session(const JobKey& key, std::span<const std::byte> transcript, Purpose purpose,
+                  const KeyShare& mine, End end, SealKind seal, Session& session) {
+  static_assert(crypto_kdf_KEYBYTES == 32 && kShareBytes == 32);
+  std::array<unsigned char, kShareBytes> agreed{};
+  if (purpose != Purpose::shm) {
+    const std::size_t at = end == End::client ? kHelloBytes + kAnswerShareAt : kHelloShareAt;
+    const auto theirs = transcript.subspan(at, kShareBytes);
+    if (crypto_scalarmult(agreed.data(), mine.secret.data(), raw(theirs)) != 0) return false;
+  }
   const Subkey subkey(key, Use::session);
-  std::array<unsigned char, 40> out;
-  crypto_generichash(out.data(), out.size(), raw(transcript), transcript.size(),
-                     subkey.bytes.data(), subkey.bytes.size());
-  Session session;
-  std::memcpy(&session.check_seed, out.data(), 8);
-  std::copy(out.begin() + 8, out.end(), session.record_key.begin());
-  sodium_memzero(out.data(), out.size());
-  return session;
+  std::array<unsigned char, 32> root;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, subkey.bytes.data(), subkey.bytes.size(), root.size());
+  crypto_generichash_update(&state, agreed.data(), agreed.size());
+  crypto_generichash_update(&state, raw(transcript), transcript.size());
+  crypto_generichash_final(&state, root.data(), root.size());
+
+  const auto derive = [&](std::uint64_t number, void* to, std::size_t bytes) {
+    crypto_kdf_derive_from_key(static_cast<unsigned char*>(to), bytes, number, "unisonoS",
+                               root.data());
+  };
+  std::array<unsigned char, 16> seed;
+  derive(1, session.record_key.data(), session.record_key.size());
+  derive(2, (end == End::client ? session.frames.out : session.frames.in).data(), 32);
+  derive(3, (end == End::client ? session.frames.in : session.frames.out).data(), 32);
+  derive(4, seed.data(), seed.size());
+  std::memcpy(&session.check_seed, seed.data(), sizeof session.check_seed);
+  session.frames.kind = seal;
+  sodium_memzero(root.data(), root.size());
+  sodium_memzero(agreed.data(), agreed.size());
+  sodium_memzero(&state, sizeof state);
+  return true;
+}
+
+// AES only where both ends have instructions for it.
+SealKind seal_for(SealKind mine, SealKind theirs) {
+  const bool both = mine == SealKind::aes_256_gcm && theirs == SealKind::aes_256_gcm;
+  return both ? SealKind::aes_256_gcm : SealKind::chacha20_poly1305;
 }
 
 // A message of fixed size, filled from the front; what is not filled stays zero.
@@ -76,12 +111,6 @@ class Message {
     UNISONO_CHECK(sizeof value <= kSize - at_);
     std::memcpy(bytes_.data() + at_, &value, sizeof value);
     at_ += sizeof value;
-  }
-  void put_nonce() {
-    UNISONO_CHECK(sodium_init() >= 0);
-    std::array<std::byte, kNonceBytes> nonce;
-    randombytes_buf(nonce.data(), nonce.size());
-    put(nonce);
   }
   std::span<const std::byte> filled() const { return std::span(bytes_).first(at_); }
 
@@ -130,6 +159,31 @@ JobKey make_job_key() {
   return key;
 }
 
+KeyShare::KeyShare(Purpose purpose) {
+  UNISONO_CHECK(sodium_init() >= 0);
+  randombytes_buf(secret.data(), secret.size());
+  if (purpose == Purpose::shm) {
+    randombytes_buf(public_part.data(), public_part.size());
+  } else {
+    crypto_scalarmult_base(public_part.data(), secret.data());
+  }
+}
+KeyShare::~KeyShare() {
+  sodium_memzero(secret.data(), secret.size());
+}
+
+bool parse_hello(std::span<const std::byte> bytes, Hello& hello) {
+  if (bytes.size() != kHelloBytes || !magic_fits(bytes)) return false;
+  ByteReader in{bytes.subspan(sizeof kMagic)};
+  hello.version = in.get<std::uint16_t>();
+  hello.purpose = in.get<Purpose>();
+  hello.seal = in.get<SealKind>();
+  hello.rank = in.get<std::int32_t>();
+  hello.size = in.get<std::int32_t>();
+  hello.to = in.get<std::int32_t>();
+  return in.ok();
+}
+
 ClientHandshake::ClientHandshake(const JobKey& key, const Hello& hello)
     : key_(key), hello_(hello) {}
 ClientHandshake::~ClientHandshake() {
@@ -144,16 +198,17 @@ HandshakeState ClientHandshake::fail(Code code, std::string message) {
 
 HandshakeState ClientHandshake::step(int fd) {
   if (stage_ == Stage::hello) {
+    share_ = KeyShare(hello_.purpose);
     Message<kHelloBytes> out;
     out.put(kMagic);
     out.put(hello_.version);
     out.put(hello_.purpose);
-    out.put(std::uint8_t{0});
+    out.put(hello_.seal);
     out.put(static_cast<std::int32_t>(hello_.rank));
     out.put(static_cast<std::int32_t>(hello_.size));
     out.put(static_cast<std::int32_t>(hello_.to));
     out.put(std::uint64_t{0});
-    out.put_nonce();
+    out.put(share_.public_part);
     transcript_.assign(out.filled().begin(), out.filled().end());
     if (!send_whole(fd, transcript_)) {
       return fail(Code::unavailable, cat("the connection to rank ", hello_.to, " broke"));
@@ -177,7 +232,12 @@ HandshakeState ClientHandshake::step(int fd) {
     if (!mac_holds(key_, Use::confirm, transcript_, incoming_)) {
       return fail(Code::refused, cat("rank ", hello_.to, " did not confirm this rank's proof"));
     }
-    session_ = session_of(key_, transcript_);
+    const auto seal = static_cast<SealKind>(transcript_[kHelloBytes + kAnswerSealAt]);
+    if (seal != seal_for(hello_.seal, seal) ||
+        !make_session(key_, transcript_, hello_.purpose, share_, End::client, seal, session_)) {
+      return fail(Code::refused, cat("rank ", hello_.to, " answered with keys that make no sense"));
+    }
+    share_ = KeyShare();
     stage_ = Stage::over;
     state_ = HandshakeState::done;
   }
@@ -246,21 +306,18 @@ HandshakeState ServerHandshake::step(int fd) {
 }
 
 HandshakeState ServerHandshake::answer(int fd) {
-  ByteReader in{std::span<const std::byte>(incoming_).subspan(sizeof kMagic)};
-  hello_.version = in.get<std::uint16_t>();
-  hello_.purpose = in.get<Purpose>();
-  in.get<std::uint8_t>();
-  hello_.rank = in.get<std::int32_t>();
-  hello_.size = in.get<std::int32_t>();
-  hello_.to = in.get<std::int32_t>();
+  // The magic has been looked at.
+  UNISONO_CHECK(parse_hello(incoming_, hello_));
   const bool same_version = hello_.version == version_;
 
   Message<kAnswerBytes> out;
   out.put(kMagic);
   out.put(version_);
   out.put(same_version ? Verdict::welcome : Verdict::version_differs);
+  out.put(seal_for(fastest_seal(), hello_.seal));
   out.put(static_cast<std::int32_t>(self_));
-  out.put_nonce();
+  share_ = KeyShare(hello_.purpose);
+  out.put(share_.public_part);
   transcript_ = std::move(incoming_);
   incoming_.clear();
   append(transcript_, out.filled());
@@ -284,10 +341,14 @@ HandshakeState ServerHandshake::check_proof(int fd) {
   }
   if (hello_.to != self_) return fail(cat("it wants rank ", hello_.to));
   append(transcript_, incoming_);
+  const SealKind seal = seal_for(fastest_seal(), hello_.seal);
+  if (!make_session(key_, transcript_, hello_.purpose, share_, End::server, seal, session_)) {
+    return fail("its hello has a key that makes no sense");
+  }
+  share_ = KeyShare();
   if (!send_whole(fd, mac_of(key_, Use::confirm, transcript_))) {
     return fail("left before it was confirmed");
   }
-  session_ = session_of(key_, transcript_);
   stage_ = Stage::over;
   return state_ = HandshakeState::done;
 }

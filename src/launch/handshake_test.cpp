@@ -77,6 +77,11 @@ TEST(Handshake, BothEndsShareASession) {
   EXPECT_EQ(client.session().check_seed, server.session().check_seed);
   EXPECT_EQ(client.session().record_key, server.session().record_key);
   EXPECT_NE(client.session().check_seed, 0u);
+  EXPECT_EQ(client.session().frames.out, server.session().frames.in);
+  EXPECT_EQ(client.session().frames.in, server.session().frames.out);
+  EXPECT_NE(client.session().frames.in, client.session().frames.out);
+  EXPECT_EQ(client.session().frames.kind, fastest_seal());
+  EXPECT_EQ(server.session().frames.kind, fastest_seal());
   EXPECT_EQ(server.hello().rank, 3);
   EXPECT_EQ(server.hello().purpose, Purpose::control);
 }
@@ -88,6 +93,34 @@ TEST(Handshake, SessionsDifferBetweenConnections) {
   run(client, server);
   run(other_client, other_server);
   EXPECT_NE(client.session().check_seed, other_client.session().check_seed);
+  EXPECT_NE(client.session().frames.out, other_client.session().frames.out);
+  EXPECT_NE(client.session().frames.in, other_client.session().frames.in);
+  EXPECT_NE(client.session().record_key, other_client.session().record_key);
+}
+
+TEST(Handshake, EndWithoutAesInstructionsGetsTheOtherSeal) {
+  const JobKey key = make_job_key();
+  Hello hello = kHello;
+  hello.seal = SealKind::chacha20_poly1305;
+  ClientHandshake client(key, hello);
+  ServerHandshake server(key, 1);
+  ASSERT_EQ(run(client, server).client, HandshakeState::done) << client.status().message();
+  EXPECT_EQ(client.session().frames.kind, SealKind::chacha20_poly1305);
+  EXPECT_EQ(server.session().frames.kind, SealKind::chacha20_poly1305);
+}
+
+TEST(Handshake, HelloParserTakesNothingButAHello) {
+  const JobKey key = make_job_key();
+  ClientHandshake client(key, kHello);
+  ServerHandshake server(key, 1);
+  const Bytes said = run(client, server).messages[0];
+  Hello hello;
+  ASSERT_TRUE(parse_hello(said, hello));
+  EXPECT_EQ(hello.rank, 3);
+  EXPECT_EQ(hello.to, 1);
+  for (std::size_t n = 0; n < said.size(); ++n) {
+    EXPECT_FALSE(parse_hello(std::span(said).first(n), hello));
+  }
 }
 
 TEST(Handshake, WrongKeyIsRefusedByTheClientFirst) {
@@ -106,10 +139,10 @@ TEST(Handshake, VersionDifferenceNamesBothWithoutTheKey) {
   const Outcome outcome = run(client, server);
   EXPECT_EQ(outcome.client, HandshakeState::failed);
   EXPECT_EQ(client.status().message(),
-            "rank 1 speaks protocol version 7, this rank (3) speaks 1; install the same unisono on "
+            "rank 1 speaks protocol version 7, this rank (3) speaks 2; install the same unisono on "
             "every rank");
   EXPECT_EQ(outcome.server, HandshakeState::failed);
-  EXPECT_NE(server.status().message().find("version 1, this rank (1) speaks 7"), std::string::npos);
+  EXPECT_NE(server.status().message().find("version 2, this rank (1) speaks 7"), std::string::npos);
 }
 
 TEST(Handshake, AnyFlippedBitIsNoticed) {

@@ -230,8 +230,15 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
   Council council(lobby, self, std::move(met->channels), job.peers, deadline);
   auto connected =
       connect_peers({lobby, council, poller, bell, job.neighbourhood.get(), deadline},
-                    met->cards, self, options.transport);
+                    met->cards, self, options);
   if (!connected) return connected.status();
+  if (!connected->seals.empty()) {
+    log_line(LogLevel::info, cat("rank ", self, ": integrity ", options.integrity,
+                                 ": frames over TCP are ",
+                                 options.integrity == "plain" ? "checked for damage only, by "
+                                                              : "authenticated, by ",
+                                 connected->seals));
+  }
 
   job.identity = seat.identity;
   job.identity.host = mine.host;

@@ -137,6 +137,23 @@ TEST(Join, TwoRanksOverTcp) {
   talk(job);
 }
 
+TEST(Join, RanksAgreeHowFramesAreGuarded) {
+  Job plain(3, "tcp");
+  for (auto& member : plain.members) member->options.integrity = "plain";
+  plain.run();
+  plain.expect_joined("tcp");
+  talk(plain);
+  Job mixed(2, "tcp");
+  mixed.at(1).options.integrity = "plain";
+  mixed.run();
+  for (auto& member : mixed.members) {
+    ASSERT_FALSE(member->job.ok());
+    EXPECT_EQ(member->job.status().message(),
+              "option integrity: rank 0 has auth, rank 1 has plain; set the same "
+              "UNISONO_INTEGRITY on every rank");
+  }
+}
+
 TEST(Join, ManySizesOverBothTransports) {
   for (const int size : {3, 4, 7, 16}) {
     for (const char* transport : {"shm", "tcp"}) {

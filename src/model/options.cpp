@@ -60,6 +60,11 @@ constexpr Entry kEntries[] = {
     {{"transport", "UNISONO_TRANSPORT", "", "one of auto|shm|tcp", true,
       "How bytes move. auto: shared memory within a host, TCP between hosts."},
      &Options::transport},
+    {{"integrity", "UNISONO_INTEGRITY", "", "one of auth|plain", true,
+      "What guards frames between hosts. auth: a keyed MAC on every frame, so that strangers on the "
+      "network can neither make, change nor repeat one; plain: a checksum that finds damage, for "
+      "networks nobody else is on."},
+     &Options::integrity},
     {{"algorithm", "UNISONO_ALGORITHM", "", "one of auto|ring|recursive_doubling|direct", true,
       "The allreduce algorithm over messages; ranks that share memory need none. auto: chosen by "
       "size and number of ranks."},

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What travels on a stream: a fixed header, then its payload. Little-endian, 56 bytes.
+// What travels on a stream: a fixed header of 56 bytes, little-endian; its payload; and, on streams
+// that do not keep bytes as they are, the check of the payload.
 //
-// The header's check is seeded with the lane's secret and the number of the frame, so a header that
-// is damaged, repeated, dropped or from another lane is refused before its length is believed.
+// The header has a check of its own, so one that is damaged, repeated, dropped, from another lane or
+// made by a stranger is refused before its length is believed. The payload's check comes last, so that
+// a sender can make it while it sends; what has not passed is never delivered.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "transport/frame_seal.hpp"
 #include "transport/transport.hpp"
 #include "unisono/status.hpp"
 
@@ -41,8 +44,7 @@ struct FrameHeader {
   std::uint64_t tag = 0;
   std::uint64_t identity = 0;
   std::uint64_t length = 0;
-  std::uint64_t payload_check = 0;
-  std::uint64_t header_check = 0;
+  FrameCheck check{};  // of all before
 };
 inline constexpr std::size_t kFrameHeaderBytes = 56;
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
@@ -55,17 +57,19 @@ inline constexpr std::uint64_t kDataBytesMax = std::uint64_t{1} << 40;
 struct LaneTerms {
   LaneKind lane = LaneKind::control;
   std::uint32_t epoch = 1;
-  std::uint64_t seed = 0;
   bool check_payload = true;
 };
 
+// Without its check.
 FrameHeader make_header(const LaneTerms& terms, FrameKind kind, std::uint64_t sequence,
-                        Label label, std::span<const std::byte> payload);
+                        Label label, std::size_t length);
+void seal_header(FrameSeal& seal, FrameHeader& header);
 // corrupted, with what is wrong, unless this is the frame that must come next on the lane.
-Status check_header(const LaneTerms& terms, const FrameHeader& header, std::uint64_t sequence);
+Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& header,
+                    std::uint64_t sequence);
+// How many bytes follow the payload.
+std::size_t trailer_bytes(const LaneTerms& terms, std::uint64_t length);
 // Whether frames of this kind may have a payload.
 bool carries_payload(FrameKind kind);
-Status check_payload(const LaneTerms& terms, const FrameHeader& header,
-                     std::span<const std::byte> payload);
 
 }  // namespace unisono

@@ -37,7 +37,8 @@ class Link {
   };
 
   // Payloads are checked unless the stream says that it keeps bytes as they are.
-  Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch, std::uint64_t seed);
+  Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
+       const LaneSecret& secret);
 
   // Writes what the stream takes and queues the rest. With `done`, the payload stays the caller's
   // until done; without, it is copied.
@@ -65,16 +66,22 @@ class Link {
     std::span<const std::byte> payload;
     std::vector<std::byte> owned;
     Transfer* done = nullptr;
-    std::size_t sent = 0;  // of header and payload together
+    // Of header, payload and trailer together: what is in the checks, and what has been written.
+    std::size_t ready = 0, sent = 0;
+    FrameCheck trailer{};
   };
   bool write(Outgoing& frame);
+  void seal_more(Outgoing& frame);
   void update_want();
   std::span<std::byte> wanted();
-  Status arrived(FrameSink& sink);
-  Status deliver(FrameSink& sink);
+  Status arrived(FrameSink& sink, std::size_t bytes);
+  Status payload_arrived(FrameSink& sink, std::size_t bytes);
+  Status check_trailer() const;
+  void deliver(FrameSink& sink);
 
   std::unique_ptr<Stream> stream_;
   LaneTerms terms_;
+  std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // the former is at the front of the queue
   std::deque<Outgoing> queue_;
   std::uint64_t next_out_ = 0, next_in_ = 0;
   std::uint64_t bytes_out_ = 0, bytes_in_ = 0;
@@ -82,8 +89,9 @@ class Link {
 
   FrameHeader incoming_;
   std::byte* payload_ = nullptr;
-  std::size_t got_ = 0;
-  bool in_payload_ = false;
+  FrameCheck trailer_{};
+  std::size_t got_ = 0;    // of the part that is arriving
+  enum class Part : std::uint8_t { header, payload, trailer } part_ = Part::header;
 };
 
 }  // namespace unisono

@@ -12,6 +12,7 @@
 #include "base/doorbell.hpp"
 #include "base/poller.hpp"
 #include "model/peer.hpp"
+#include "transport/frame_seal.hpp"
 #include "transport/stream.hpp"
 #include "transport/transport.hpp"
 
@@ -19,7 +20,7 @@ namespace unisono {
 
 struct PeerLanes {
   std::unique_ptr<Stream> control, data;
-  std::uint64_t check_seed = 0;         // both ends share it; seeds every frame's check
+  LaneSecret control_secret, data_secret;
   bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
   // Shared memory only: the peer's arena, and its bell with what that lives in.
   Fd arena;
@@ -40,7 +41,7 @@ std::unique_ptr<Transport> make_mesh(MeshSettings settings, std::vector<PeerLane
 
 // Lanes over two connected, authenticated TCP sockets. The poller watches them with `key`.
 PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
-                         std::uint64_t check_seed);
+                         const LaneSecret& control_secret, const LaneSecret& data_secret);
 
 // Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
 // socket: `create` on one side makes the memory and passes it, the other maps it; both pass their

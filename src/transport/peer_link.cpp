@@ -19,8 +19,9 @@ PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
       can_fall_silent_(lanes.can_fall_silent),
       suspect_after_(settings.suspect_after),
       dead_after_(settings.dead_after),
-      control_(std::move(lanes.control), LaneKind::control, settings.epoch, lanes.check_seed),
-      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.check_seed) {}
+      control_(std::move(lanes.control), LaneKind::control, settings.epoch,
+               lanes.control_secret),
+      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.data_secret) {}
 
 bool PeerLink::post(std::span<const std::byte> message) {
   if (leaving_ || !control_.open()) return false;

@@ -21,21 +21,27 @@ RingStream::~RingStream() {
   peer_.ring();
 }
 
-std::size_t RingStream::write(std::span<const std::byte> first,
-                              std::span<const std::byte> second) {
-  std::size_t taken = out_.stage(first);
-  if (taken == first.size()) taken += out_.stage(second.first(std::min(kPiece, second.size())));
-  if (taken == 0) return 0;
-  out_.publish();
-  peer_.ring();
-  while (taken >= first.size() && taken - first.size() < second.size()) {
-    const auto rest = second.subspan(taken - first.size());
-    const std::size_t n = out_.stage(rest.first(std::min(kPiece, rest.size())));
-    if (n == 0) break;
+std::size_t RingStream::write(const Pieces& pieces) {
+  std::size_t taken = 0, published = 0;
+  const auto publish = [&] {
+    if (taken == published) return;
+    published = taken;
     out_.publish();
     peer_.ring();
-    taken += n;
+  };
+  for (auto rest : pieces) {
+    while (!rest.empty()) {
+      const std::size_t n = out_.stage(rest.first(std::min(kPiece, rest.size())));
+      if (n == 0) {
+        publish();
+        return taken;
+      }
+      taken += n;
+      rest = rest.subspan(n);
+      if (taken - published >= kPiece) publish();
+    }
   }
+  publish();
   return taken;
 }
 

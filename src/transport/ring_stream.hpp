@@ -19,8 +19,10 @@ class RingStream : public Stream {
   // Closes both directions: the peer sees the end at once.
   ~RingStream() override;
 
-  std::size_t write(std::span<const std::byte> bytes) override { return write(bytes, {}); }
-  std::size_t write(std::span<const std::byte> first, std::span<const std::byte> second) override;
+  std::size_t write(std::span<const std::byte> bytes) override {
+    return write(Pieces{bytes});
+  }
+  std::size_t write(const Pieces& pieces) override;
   std::size_t read(std::span<std::byte> bytes) override;
   Status health() override;
   bool ready(bool writing) const override;

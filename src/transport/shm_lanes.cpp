@@ -251,7 +251,8 @@ Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, P
   lanes.control = std::make_unique<ShmStream>(memory.control(theirs), memory.control(mine), ringer,
                                               pair);
   lanes.data = std::make_unique<ShmStream>(memory.data(theirs), memory.data(mine), ringer, pair);
-  lanes.check_seed = check_seed;
+  lanes.control_secret = hash_secret(check_seed, 0, static_cast<unsigned>(mine));
+  lanes.data_secret = hash_secret(check_seed, 1, static_cast<unsigned>(mine));
   lanes.can_fall_silent = true;
   lanes.arena = std::move(pair->peer_arena);
   lanes.bell = ringer;

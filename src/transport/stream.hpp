@@ -5,6 +5,7 @@
 // Thread: the one that drives the engine. Nothing blocks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,10 +19,17 @@ class Stream {
   virtual ~Stream() = default;
   // How many bytes were taken; 0 when the peer has no room. The peer is woken if it sleeps.
   virtual std::size_t write(std::span<const std::byte> bytes) = 0;
-  // The same for two spans in a row, so that a short frame goes out as one piece.
-  virtual std::size_t write(std::span<const std::byte> first, std::span<const std::byte> second) {
-    const std::size_t taken = write(first);
-    return taken < first.size() ? taken : taken + write(second);
+  // The same for some spans in a row, so that a short frame goes out as one piece.
+  using Pieces = std::array<std::span<const std::byte>, 3>;
+  virtual std::size_t write(const Pieces& pieces) {
+    std::size_t taken = 0;
+    for (const auto& piece : pieces) {
+      if (piece.empty()) continue;
+      const std::size_t n = write(piece);
+      taken += n;
+      if (n < piece.size()) break;
+    }
+    return taken;
   }
   // How many bytes were given; 0 when none are there now.
   virtual std::size_t read(std::span<std::byte> bytes) = 0;

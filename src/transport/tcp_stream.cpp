@@ -43,13 +43,14 @@ TcpStream::~TcpStream() {
   if (watched_) poller_.forget(socket_.get());
 }
 
-std::size_t TcpStream::write(std::span<const std::byte> first,
-                             std::span<const std::byte> second) {
-  iovec parts[2] = {{const_cast<std::byte*>(first.data()), first.size()},
-                    {const_cast<std::byte*>(second.data()), second.size()}};
+std::size_t TcpStream::write(const Pieces& pieces) {
+  iovec parts[std::tuple_size_v<Pieces>];
   msghdr message{};
   message.msg_iov = parts;
-  message.msg_iovlen = second.empty() ? 1 : 2;
+  for (const auto& piece : pieces) {
+    if (piece.empty()) continue;
+    parts[message.msg_iovlen++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  }
   const ssize_t n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (n >= 0) return static_cast<std::size_t>(n);
   if (!is_try_again(errno)) end(broken_by(errno));
@@ -99,11 +100,12 @@ void TcpStream::want_write(bool wanted) {
 void TcpStream::finish_writing() { ::shutdown(socket_.get(), SHUT_WR); }
 
 PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
-                         std::uint64_t check_seed) {
+                         const LaneSecret& control_secret, const LaneSecret& data_secret) {
   PeerLanes lanes;
   lanes.control = std::make_unique<TcpStream>(std::move(control), poller, key);
   lanes.data = std::make_unique<TcpStream>(std::move(data), poller, key);
-  lanes.check_seed = check_seed;
+  lanes.control_secret = control_secret;
+  lanes.data_secret = data_secret;
   lanes.can_fall_silent = true;
   return lanes;
 }

@@ -18,8 +18,10 @@ class TcpStream final : public Stream {
   TcpStream(Fd socket, Poller& poller, std::uint64_t key);
   ~TcpStream() override;
 
-  std::size_t write(std::span<const std::byte> bytes) override { return write(bytes, {}); }
-  std::size_t write(std::span<const std::byte> first, std::span<const std::byte> second) override;
+  std::size_t write(std::span<const std::byte> bytes) override {
+    return write(Pieces{bytes});
+  }
+  std::size_t write(const Pieces& pieces) override;
   std::size_t read(std::span<std::byte> bytes) override;
   Status health() override { return health_; }
   bool ready(bool) const override { return staged_from_ < staged_to_ || !health_.ok(); }

@@ -73,10 +73,22 @@ inline std::pair<Fd, Fd> unix_pair() {
 
 using PairLanes = std::pair<PeerLanes, PeerLanes>;
 
-inline PairLanes tcp_lanes(TestRank& a, TestRank& b) {
+template <SealKind kKind>
+PairLanes sealed_lanes(TestRank& a, TestRank& b) {
   auto control = tcp_pair(), data = tcp_pair();
-  return {make_tcp_lanes(std::move(control.first), std::move(data.first), a.poller, 16, 42),
-          make_tcp_lanes(std::move(control.second), std::move(data.second), b.poller, 16, 42)};
+  const auto secret = [](unsigned char mark, int side) {
+    LaneSecret made{kKind, {}, {}};
+    made.out.fill(static_cast<unsigned char>(mark + side));
+    made.in.fill(static_cast<unsigned char>(mark + 1 - side));
+    return made;
+  };
+  return {make_tcp_lanes(std::move(control.first), std::move(data.first), a.poller, 16,
+                         secret(10, 0), secret(20, 0)),
+          make_tcp_lanes(std::move(control.second), std::move(data.second), b.poller, 16,
+                         secret(10, 1), secret(20, 1))};
+}
+inline PairLanes tcp_lanes(TestRank& a, TestRank& b) {
+  return sealed_lanes<SealKind::aes_256_gcm>(a, b);
 }
 
 inline PairLanes shm_lanes(TestRank& a, TestRank& b) {

@@ -389,12 +389,17 @@ TEST_P(TransportContract, SleepersWaitingForRoomAreWoken) {
 }
 
 World join_shm(int size) { return join_lanes(size, shm_lanes); }
-World join_tcp(int size) { return join_lanes(size, tcp_lanes); }
+template <SealKind kKind>
+World join_tcp(int size) {
+  return join_lanes(size, sealed_lanes<kKind>);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, TransportContract,
     testing::Combine(testing::Values(Kind{"inproc", join_threads},
-                                     Kind{"shm", join_shm}, Kind{"tcp", join_tcp}),
+                                     Kind{"shm", join_shm}, Kind{"tcp", join_tcp<SealKind::aes_256_gcm>},
+                                     Kind{"tcp_chacha", join_tcp<SealKind::chacha20_poly1305>},
+                                     Kind{"tcp_plain", join_tcp<SealKind::hash>}),
                      testing::Values(2, 3, 5)),
     [](const auto& which) {
       return std::string(std::get<0>(which.param).name) + std::to_string(std::get<1>(which.param));

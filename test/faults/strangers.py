@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ MAGIC = b"UNISONO\n"
 HELLO_BYTES, ANSWER_BYTES, MAC_BYTES = 64, 80, 32
 
 
-def hello(version: int = 1, purpose: int = 0, rank: int = 1, size: int = 2, to: int = 0) -> bytes:
+def hello(version: int = 2, purpose: int = 0, rank: int = 1, size: int = 2, to: int = 0) -> bytes:
     return MAGIC + struct.pack("<HBBiiiQ", version, purpose, 0, rank, size, to, 0) + os.urandom(32)
 
 
@@ -58,7 +59,7 @@ def visit(port: int, kind: str, rng: random.Random, held: list[socket.socket]) -
         elif kind == "http":
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         elif kind == "wrong_version":
-            connection.sendall(hello(version=rng.randrange(2, 65536)))
+            connection.sendall(hello(version=rng.randrange(3, 65536)))
         elif kind == "wrong_mac":
             prove_wrongly(connection, rng)
         elif kind == "huge":
@@ -66,6 +67,36 @@ def visit(port: int, kind: str, rng: random.Random, held: list[socket.socket]) -
         elif kind == "reset":
             connection.sendall(hello())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+class SilentCrowd:
+    """Holds connections that say nothing; one that is closed comes back at once."""
+
+    def __init__(self, port: int, count: int) -> None:
+        self._port = port
+        self._over = threading.Event()
+        self._held = [self._connect() for _ in range(count)]
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def _connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self._port), timeout=10)
+
+    def _keep(self) -> None:
+        while not self._over.wait(0.001):
+            closed, _, _ = select.select(self._held, [], [], 0)
+            for connection in closed:
+                connection.close()
+                self._held[self._held.index(connection)] = self._connect()
+
+    def __enter__(self) -> SilentCrowd:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        for connection in self._held:
+            connection.close()
 
 
 class Eavesdropper:

@@ -77,6 +77,15 @@ def test_strangers_during_the_join_change_nothing() -> None:
         connection.close()
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_silent_connections_cannot_keep_the_ranks_from_joining(transport: str) -> None:
+    # A door for two ranks has 22 places.
+    with Job(2, "loop", transport=transport, options={"FAULT_RANK_STAGGER_MS": "300"}) as job:
+        with strangers.SilentCrowd(job.port, 40):
+            job.wait_ready()
+        assert finish(job) > 0
+
+
 def test_replayed_hello_and_proof_are_refused() -> None:
     ear = strangers.Eavesdropper()
     with Job(2, "loop", per_rank={1: {"UNISONO_ADDRESS": f"127.0.0.1:{ear.port}"}}) as job:
@@ -115,4 +124,4 @@ def test_false_rank_zero_of_another_version_is_told_at_once() -> None:
                 assert job.ranks[0].finish(10) == 4
             refusal, = job.ranks[0].events("refused")
             assert refusal["code"] == "Refused" and refusal["took_ns"] < 1_000_000_000
-            assert "version 7" in refusal["message"] and "speaks 1" in refusal["message"]
+            assert "version 7" in refusal["message"] and "speaks 2" in refusal["message"]

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/doorkeeper.hpp"
 
+#include <utility>
+
 #include "base/child_closes.hpp"
 #include "launch/reception.hpp"
 
@@ -17,29 +19,42 @@ class TcpDoorkeeper final : public Doorkeeper {
         poller_(poller),
         reception_(key, 0, kMostPending),
         others_(before) {
-    poller_.watch(listener_.get(), kDoorKey, true, false);
+    watch(true);
   }
   ~TcpDoorkeeper() override {
     for (const int fd : reception_.pending()) poller_.forget(fd);
-    poller_.forget(listener_.get());
+    watch(false);
   }
 
   void serve(Time now) override {
+    // The job is complete, so even one that holds the key has no seat; its socket closes here.
+    others_ += reception_.step(now).size();
     for (const int fd : reception_.accept_from(listener_.get(), now)) {
       poller_.watch(fd, kDoorKey, true, false);
     }
-    // The job is complete, so even one that holds the key has no seat; its socket closes here.
     others_ += reception_.step(now).size();
+    watch(!reception_.resting(now));
   }
   Time deadline() const override { return reception_.deadline(); }
   std::uint64_t strangers() const override { return others_ + reception_.strangers(); }
 
  private:
+  // A listener that cannot be served would keep the engine from sleeping.
+  void watch(bool wanted) {
+    if (std::exchange(watched_, wanted) == wanted) return;
+    if (wanted) {
+      poller_.watch(listener_.get(), kDoorKey, true, false);
+    } else {
+      poller_.forget(listener_.get());
+    }
+  }
+
   Fd listener_;
   const ChildCloses closes_{listener_};
   Poller& poller_;
   Reception reception_;
   std::uint64_t others_;
+  bool watched_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "launch/sockets.hpp"
@@ -72,6 +73,27 @@ TEST(Doorkeeper, HoldsAtMostSixteenPending) {
   for (int i = 0; i < 40; ++i) guests.push_back(door.knock());
   for (int i = 0; i < 50 && door.keeper->strangers() < 24; ++i) door.serve();
   EXPECT_EQ(door.keeper->strangers(), 24u);
+}
+
+// A listener that cannot be served stays readable; the engine must be able to sleep all the same.
+TEST(Doorkeeper, OutOfDescriptorsDoesNotKeepThePollerAwake) {
+  Door door;
+  const Fd guest = door.knock();
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  door.serve();
+  const bool quiet = door.poller.wait(Nanos(1'000'000)).empty();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(quiet);
+  ASSERT_NE(door.keeper->deadline(), kNever);
+  door.clock.advance(Nanos(200'000'000));
+  door.keeper->serve(door.clock.now());
+  ASSERT_EQ(::send(guest.get(), "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL), 16);
+  for (int i = 0; i < 20 && door.keeper->strangers() == 0; ++i) door.serve();
+  EXPECT_EQ(door.keeper->strangers(), 1u);
 }
 
 TEST(Doorkeeper, KeyHolderHasNoSeatEither) {

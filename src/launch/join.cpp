@@ -20,12 +20,14 @@
 #include "launch/job_file.hpp"
 #include "launch/lobby.hpp"
 #include "launch/meeting.hpp"
+#include "launch/probe.hpp"
 #include "launch/sockets.hpp"
 
 namespace unisono {
 namespace {
 
 constexpr Nanos kLookAgain{5'000'000};
+constexpr Nanos kProbePatience{2'000'000'000};
 
 bool is_any_address(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
@@ -193,7 +195,10 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
     std::memcpy(door.key.data(), seat.key.data(), kKeyBytes);
   }
   const char* folder = std::getenv("UNISONO_JOB_DIR");
-  JobFile file(seat.job, folder == nullptr ? "" : folder);
+  const Hello as{kProtocolVersion, Purpose::join, self, seat.identity.size, 0};
+  JobFile file(seat.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
+    return rank_zero_answers(note, as, std::min(kProbePatience, deadline - clock.now()));
+  });
   Status opened =
       self == 0 ? open_as_zero(seat, file, door) : find_zero(seat, file, clock, deadline, door);
   if (opened.ok() && self != 0) opened = open_as_member(seat, door);

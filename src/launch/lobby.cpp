@@ -63,7 +63,9 @@ bool Lobby::advance(Call& call) {
 void Lobby::turn(Time until, std::span<RecordChannel* const> channels) {
   std::vector<pollfd> fds;
   const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
-  for (const Fd& listener : listeners_) add(listener.get(), POLLIN);
+  if (!reception_.resting(clock_.now())) {
+    for (const Fd& listener : listeners_) add(listener.get(), POLLIN);
+  }
   for (const int fd : reception_.pending()) add(fd, POLLIN);
   for (const Call& call : calls_) add(call.socket.get(), call.connected ? POLLIN : POLLOUT);
   for (const RecordChannel* channel : channels) {
@@ -72,8 +74,13 @@ void Lobby::turn(Time until, std::span<RecordChannel* const> channels) {
   const Time wake = std::min(until, reception_.deadline());
   ::poll(fds.data(), fds.size(), poll_ms(wake - clock_.now()));
 
+  const auto receive = [this] {
+    for (Arrival& arrival : reception_.step(clock_.now())) arrivals.push_back(std::move(arrival));
+  };
+  // Those who have spoken are heard before anybody has to make room.
+  receive();
   for (const Fd& listener : listeners_) reception_.accept_from(listener.get(), clock_.now());
-  for (Arrival& arrival : reception_.step(clock_.now())) arrivals.push_back(std::move(arrival));
+  receive();
   std::erase_if(calls_, [this](Call& call) { return advance(call); });
   for (RecordChannel* channel : channels) channel->pump();
 }

@@ -5,32 +5,69 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "launch/sockets.hpp"
 
 namespace unisono {
+
+namespace {
+// So that a flood cannot keep the caller here.
+constexpr int kMostAccepts = 64;
+constexpr Nanos kRest{100'000'000};
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+}  // namespace
 
 Reception::Reception(const JobKey& key, Rank self, std::size_t most_pending)
     : key_(key), self_(self), most_pending_(most_pending) {}
 
 std::vector<int> Reception::accept_from(int listener, Time now) {
-  std::vector<int> taken;
-  for (;;) {
+  for (int i = 0; i < kMostAccepts && !resting(now); ++i) {
     Fd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.valid()) return taken;
-    if (guests_.size() >= most_pending_) {
-      // Leaving it in the queue would keep the listener readable and the poller awake.
-      ++strangers_;
-      continue;
+    if (!socket.valid()) {
+      const int error = errno;
+      if (error == EINTR || error == ECONNABORTED) continue;
+      if (is_shortage(error)) rest(now, error);
+      break;
     }
+    if (guests_.size() >= most_pending_) make_room();
     set_nodelay(socket);
-    taken.push_back(socket.get());
     guests_.push_back(
         {std::move(socket), std::make_unique<ServerHandshake>(key_, self_), now + kPatience});
   }
+  std::vector<int> taken;
+  for (Guest& guest : guests_) {
+    if (std::exchange(guest.is_new, false)) taken.push_back(guest.socket.get());
+  }
+  return taken;
+}
+
+void Reception::rest(Time now, int error) {
+  rests_until_ = now + kRest;
+  if (std::exchange(told_of_rest_, true)) return;
+  log_line(LogLevel::warn,
+           cat("rank ", self_, " cannot take a connection: ", std::strerror(error),
+               "; it tries again every ", kRest.count() / 1'000'000,
+               " ms. Raise the number of descriptors (ulimit -n) or free some"));
+}
+
+void Reception::make_room() {
+  // In order of arrival; those who have said nothing go before those who have.
+  auto silent = std::find_if(guests_.begin(), guests_.end(),
+                             [](const Guest& guest) { return !guest.handshake->greeted(); });
+  guests_.erase(silent == guests_.end() ? guests_.begin() : silent);
+  ++strangers_;
 }
 
 std::vector<Arrival> Reception::step(Time now) {
+  if (!resting(now)) rests_until_ = Time();
   std::vector<Arrival> arrivals;
   for (Guest& guest : guests_) {
     const HandshakeState state = guest.handshake->step(guest.socket.get());
@@ -56,7 +93,7 @@ std::vector<int> Reception::pending() const {
 }
 
 Time Reception::deadline() const {
-  Time earliest = kNever;
+  Time earliest = rests_until_ == Time() ? kNever : rests_until_;
   for (const Guest& guest : guests_) earliest = std::min(earliest, guest.until);
   return earliest;
 }

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Everyone who knocks at a listening socket: a handshake each, side by side, so that nobody who is
-// slow or lies can hold up those behind. Bounded: so many at once, so long each.
+// slow or lies can hold up those behind. Bounded: so many at once, so long each. When all places are
+// taken, whoever has been silent longest makes room: those who belong here are done in a moment, so
+// silent connections cannot keep them out.
 // Thread: one. Nothing blocks.
 #pragma once
 
@@ -28,12 +30,15 @@ class Reception {
   static constexpr Nanos kPatience{2'000'000'000};
 
   Reception(const JobKey& key, Rank self, std::size_t most_pending);
-  // Takes all who wait at the listener; gives the descriptors that are pending now.
+  // Takes those who wait at the listener, some at a time; gives the descriptors that are new.
   std::vector<int> accept_from(int listener, Time now);
+  // Out of descriptors or memory: the listener stays readable, and is not worth a look until
+  // deadline().
+  bool resting(Time now) const { return now < rests_until_; }
   // Moves every handshake on; gives those that came through.
   std::vector<Arrival> step(Time now);
   std::vector<int> pending() const;
-  // When the next one loses its turn; kNever when nobody waits.
+  // When the next one loses its turn or a rest ends; kNever when nobody waits.
   Time deadline() const;
   std::uint64_t strangers() const { return strangers_; }
   // Why the last one that spoke unisono was sent away; "" when there was none.
@@ -44,11 +49,16 @@ class Reception {
     Fd socket;
     std::unique_ptr<ServerHandshake> handshake;
     Time until;
+    bool is_new = true;
   };
+  void make_room();
+  void rest(Time now, int error);
   JobKey key_;
   Rank self_;
   std::size_t most_pending_;
   std::vector<Guest> guests_;
+  Time rests_until_;
+  bool told_of_rest_ = false;
   std::uint64_t strangers_ = 0;
   std::string last_refusal_;
 };

@@ -79,14 +79,14 @@ constexpr Launcher kLaunchers[] = {
      "SLURM_LOCALID",
      "",
      false,
-     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
     {"srun",
      "SLURM_PROCID",
      "SLURM_NTASKS",
      "SLURM_LOCALID",
      "",
      false,
-     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
 };
 
 struct Claim {

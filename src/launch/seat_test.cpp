@@ -142,6 +142,20 @@ TEST(Seat, SaysWhatIsWrong) {
   }
 }
 
+// What the first run of a requeued job left on a shared file system is not the second's.
+TEST(Seat, RequeuedSlurmJobHasAnotherName) {
+  std::map<std::string, std::string> variables{{"SLURM_PROCID", "1"},
+                                               {"SLURM_NTASKS", "4"},
+                                               {"SLURM_JOB_ID", "77"},
+                                               {"SLURM_STEP_ID", "0"}};
+  const std::string first = seat(variables).value().job;
+  variables["SLURM_RESTART_COUNT"] = "1";
+  const std::string second = seat(variables).value().job;
+  variables["SLURM_RESTART_COUNT"] = "2";
+  EXPECT_NE(first, second);
+  EXPECT_NE(seat(variables).value().job, second);
+}
+
 TEST(Seat, ReadsTheKeyFromADescriptorTwice) {
   const Fd memory(::memfd_create("key", MFD_CLOEXEC));
   ASSERT_EQ(::write(memory.get(), std::string(32, 'k').data(), 32), 32);

@@ -158,7 +158,12 @@ class HeldLanes : public testing::TestWithParam<std::tuple<bool, Holder>> {
     return fd;
   }
   static Result<PeerLanes> lanes(bool shm, bool create, Fd first, Fd second, TestRank& self) {
-    if (!shm) return make_tcp_lanes(std::move(first), std::move(second), self.poller, 16, 1);
+    if (!shm) {
+      const int side = create ? 0 : 1;
+      return make_tcp_lanes(std::move(first), std::move(second), self.poller, 16,
+                            test_secret(SealKind::aes_256_gcm, 10, side),
+                            test_secret(SealKind::aes_256_gcm, 20, side));
+    }
     return make_shm_lanes(std::move(first), create, self.bell, self.poller, 16, 1, seconds(10));
   }
   static void settle(TestRank& self, Rank rank, PeerLanes lanes) {

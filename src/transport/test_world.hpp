@@ -73,15 +73,18 @@ inline std::pair<Fd, Fd> unix_pair() {
 
 using PairLanes = std::pair<PeerLanes, PeerLanes>;
 
+// Lanes between the same two ends with the same mark fit together.
+inline LaneSecret test_secret(SealKind kind, int mark, int side) {
+  LaneSecret secret{kind, {}, {}};
+  secret.out.fill(static_cast<unsigned char>(mark + side));
+  secret.in.fill(static_cast<unsigned char>(mark + 1 - side));
+  return secret;
+}
+
 template <SealKind kKind>
 PairLanes sealed_lanes(TestRank& a, TestRank& b) {
   auto control = tcp_pair(), data = tcp_pair();
-  const auto secret = [](unsigned char mark, int side) {
-    LaneSecret made{kKind, {}, {}};
-    made.out.fill(static_cast<unsigned char>(mark + side));
-    made.in.fill(static_cast<unsigned char>(mark + 1 - side));
-    return made;
-  };
+  const auto secret = [](int mark, int side) { return test_secret(kKind, mark, side); };
   return {make_tcp_lanes(std::move(control.first), std::move(data.first), a.poller, 16,
                          secret(10, 0), secret(20, 0)),
           make_tcp_lanes(std::move(control.second), std::move(data.second), b.poller, 16,

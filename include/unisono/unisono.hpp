@@ -49,7 +49,11 @@ class UNISONO_API Ticket {
   explicit Ticket(std::shared_ptr<TicketState> state) : state_(std::move(state)) {}
 
   bool valid() const { return state_ != nullptr; }
+  // Who asks and hears yes, waits, reads the output or has a callback run has seen the operation
+  // done: what is submitted from then on may depend on it, and plans are made accordingly.
   bool done() const;
+  // Why the operation has failed already; ok otherwise, so that it does not tell whether it is done.
+  Status refusal() const;
   // Blocks until done. The waiting thread may drive the engine itself instead of sleeping.
   Status wait() const;
   // Gives timed_out when the deadline passes first; the operation stays in flight.

@@ -59,8 +59,7 @@ Member* join(const Options& options, const ThreadWorld* world, Rank rank,
 // A mistake found while submitting is raised by the call that made it. What goes wrong later,
 // with other ranks involved, is raised by whoever waits.
 void raise_if_refused(const Ticket& ticket) {
-  if (!ticket.done()) return;
-  const Status status = ticket.wait();
+  const Status status = ticket.refusal();
   switch (status.code()) {
     case Code::invalid_argument:
     case Code::duplicate_name:

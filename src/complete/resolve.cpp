@@ -30,7 +30,10 @@ Status call_back(const Pending& pending, const Status& status) {
 
 void resolve(Pending& pending, Status status, const ReleaseName& release) {
   release(pending.request);
-  if (pending.on_done) status = call_back(pending, status);
+  if (pending.on_done) {
+    pending.ticket->observe();
+    status = call_back(pending, status);
+  }
   pending.keep_alive.reset();
   pending.ticket->status = std::move(status);
   pending.ticket->finish();

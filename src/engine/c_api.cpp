@@ -97,11 +97,9 @@ unisono::Operation operation_from(unisono::Collective kind, const char* name, un
 // A ticket that is done already failed at the door: its error is the call's.
 Status hand_out(unisono::Ticket ticket, unisono_ticket** out) {
   if (out == nullptr) return Status(Code::invalid_argument, "the ticket pointer is null");
-  if (ticket.done()) {
-    if (auto status = ticket.wait(); !status) {
-      *out = nullptr;
-      return status;
-    }
+  if (auto status = ticket.refusal(); !status) {
+    *out = nullptr;
+    return status;
   }
   *out = new unisono_ticket{std::move(ticket), {}};
   return {};

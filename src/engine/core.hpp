@@ -53,6 +53,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
 
   void wait(TicketState& ticket, Time deadline) override;
   Status may_wait() const override;
+  void observed(const TicketState& ticket) override;
 
  private:
   explicit EngineCore(Options options);

@@ -145,6 +145,15 @@ void EngineCore::hand_back() {
   if (busy) bell_.ringer().ring_always();
 }
 
+// Through the inbox, so that the loop hears of it before whatever this thread submits next, and
+// before what another thread submits that heard of it from this one. Nobody needs to wake up for it.
+void EngineCore::observed(const TicketState& ticket) {
+  if (!usable().ok()) return;
+  Handover news;
+  news.observed = ticket.watch;
+  inbox_->push_quietly(std::move(news));
+}
+
 Status EngineCore::may_wait() const {
   if (::getpid() != pid_) return usable();
   if (t_driving == nullptr) return {};

@@ -9,7 +9,12 @@
 
 namespace unisono {
 
-bool Ticket::done() const { return state_ == nullptr || state_->done(); }
+bool Ticket::done() const {
+  if (state_ == nullptr) return true;
+  if (!state_->done()) return false;
+  state_->observe();
+  return true;
+}
 
 Status Ticket::wait() const { return wait_for(Nanos(-1)); }
 
@@ -22,11 +27,15 @@ Status Ticket::wait_for(std::chrono::nanoseconds limit) const {
     const Time deadline = limit.count() < 0 ? kNever : SteadyClock().now() + limit;
     waiter->wait(*state_, deadline);
   }
-  if (state_->done()) return state_->status;
+  if (done()) return state_->status;
   return Status(Code::timed_out,
                 cat("'", state_->name, "' was not done within ", nanos_to_seconds(limit),
                     " s; it is still in flight and may be waited for again"),
                 Culprit{-1, {}, 0, state_->name});
+}
+
+Status Ticket::refusal() const {
+  return state_ != nullptr && state_->done() ? state_->status : Status{};
 }
 
 const std::string& Ticket::name() const {
@@ -36,7 +45,7 @@ const std::string& Ticket::name() const {
 
 Output Ticket::output() const {
   Output output;
-  if (state_ == nullptr || !state_->done()) return output;
+  if (state_ == nullptr || !done()) return output;
   output.dtype = state_->dtype;
   output.shape = state_->shape;
   output.bytes = {state_->result.get(), state_->result_bytes};

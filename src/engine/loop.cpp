@@ -204,6 +204,11 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
 
 void Loop::accept(Handover& submission, Time now) {
   if (submission.leave) return begin_leaving(now);
+  if (submission.observed) {
+    const auto set = sets_.find(submission.observed->set);
+    if (set != sets_.end()) set->second->observed(submission.observed->sequence);
+    return;
+  }
   if (submission.persistent != 0) {
     return start_persistent(submission.persistent, std::move(submission.operations.front()));
   }

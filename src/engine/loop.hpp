@@ -22,11 +22,13 @@
 
 namespace unisono {
 
-// What a submitting thread hands over: operations that belong together, or the wish to leave.
+// What a thread hands over: operations that belong together, the wish to leave, or the news that the
+// program has seen a response done.
 struct Handover {
   std::vector<Pending> operations;
   bool leave = false;
   std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
+  std::optional<Watch> observed = {};
 };
 
 // What an operation fails with that the end of the engine overtook.

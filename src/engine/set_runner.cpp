@@ -44,9 +44,11 @@ void SetRunner::member_left(Rank rank, Time now) {
 // counters show that it has not, the bucket ends as if it had said so. True when it did.
 bool SetRunner::end_lonely(Channel& channel, Time now) {
   if (!someone_left_ || !channel.run->planned() || !channel.run->local()) return false;
+  // It may finish right here. Then the channel finds out by itself: a machine that has finished must
+  // not be stepped again, since the others already reuse what it reads.
   if (channel.lent) channel.mover->finish_step();
-  channel.lent = false;
   if (channel.run->joined()) return false;
+  channel.lent = false;
   channel.run->cancel();
   end_run(channel, now);
   return true;
@@ -56,7 +58,17 @@ bool SetRunner::advance(Time now, std::size_t most_bytes) {
   // Who speaks again so soon is in the middle of a burst: the engine thread, woken for it, says the
   // rest of it at once.
   const bool burst = most_bytes != SIZE_MAX && now - spoke_ < kBurst;
-  bool worked = !burst && negotiate(now);
+  // An order that is due by the clock alone may have lost patience only because this thread came
+  // late: what has arrived meanwhile counts first.
+  const bool by_clock = !negotiate_ && now >= parts_.order->deadline();
+  bool worked = by_clock && advance_channels(now, most_bytes);
+  if (stopped_) return worked;
+  worked |= !burst && negotiate(now);
+  return advance_channels(now, most_bytes) || worked;
+}
+
+bool SetRunner::advance_channels(Time now, std::size_t most_bytes) {
+  bool worked = false;
   for (const auto& channel : parts_.channels) worked |= advance(*channel, now, most_bytes);
   return worked;
 }
@@ -88,19 +100,25 @@ bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
 void SetRunner::end_run(Channel& channel, Time now) {
   const std::unique_ptr<BucketRun> run = std::move(channel.run);
   const Stance stance = run->stance();
-  if (stance != Stance::unwilling) {
-    Counters::add(parts_.counters->operations, run->tensor_count());
-    if (run->planned()) log_order(run->bucket().responses.front());
-    complete(channel, *run);
-  } else {
-    for (Pending& pending : run->give_back()) parts_.pendings->add(std::move(pending));
-  }
+  finish(channel, *run);
   if (stance != Stance::willing) drop_planned(run->bucket().id);
   ended(run->bucket(), stance, now);
 }
 
+// Gives out the results of a run that has finished, or takes back what it did not touch.
+void SetRunner::finish(const Channel& channel, BucketRun& run) {
+  if (run.stance() == Stance::unwilling) {
+    for (Pending& pending : run.give_back()) parts_.pendings->add(std::move(pending));
+    return;
+  }
+  Counters::add(parts_.counters->operations, run.tensor_count());
+  if (run.planned()) log_order(run.bucket().responses.front());
+  complete(channel, run);
+}
+
 // What was planned to follow will be negotiated. Members had planned different lengths ahead, so the
-// count of buckets goes on from the one they all ended.
+// count of buckets goes on from the one they all ended. The order hears of the end after what other
+// channels have not ended yet, and until then goes on to give out what nobody else begins.
 void SetRunner::drop_planned(std::uint64_t last_bucket) {
   std::deque<Bucket>& queue = parts_.channels.front()->queue;
   for (const Bucket& bucket : queue) {
@@ -110,6 +128,7 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   }
   queue.clear();
   next_bucket_ = last_bucket + 1;
+  plan_over_ = true;
 }
 
 void SetRunner::complete(const Channel& channel, BucketRun& run) {
@@ -163,7 +182,10 @@ void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
 void SetRunner::tell_ended(Time now) {
   while (!unended_.empty() && unended_.front().parts == 0) {
     parts_.order->ended(unended_.front().sequence, unended_.front().stance, now);
-    if (unended_.front().stance != Stance::willing) negotiate_ = true;
+    if (unended_.front().stance != Stance::willing) {
+      negotiate_ = true;
+      plan_over_ = false;
+    }
     unended_.pop_front();
   }
 }
@@ -195,6 +217,7 @@ bool SetRunner::negotiate(Time now) {
   }
   if (!output_.messages.empty()) spoke_ = now;
   for (const Stall& stall : output_.stalls) log_line(LogLevel::warn, stall.sentence);
+  if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
   Counters::add(parts_.counters->cycles);
@@ -260,6 +283,7 @@ bool SetRunner::start_next(Channel& channel, Time now) {
     return true;
   }
 
+  const bool watched = parts_.order->watches();
   std::vector<Pending> pendings;
   for (const Response& response : bucket.responses) {
     // A rank that has joined takes part with the neutral element, even when a request of the same
@@ -276,6 +300,7 @@ bool SetRunner::start_next(Channel& channel, Time now) {
                                 "', which this rank never submitted")));
         return false;
       }
+      if (watched && !absent) pendings.back().ticket->watch = {parts_.id, response.sequence};
     }
   }
   Counters::add(parts_.counters->buckets);
@@ -332,12 +357,19 @@ void SetRunner::fail_tensors(const Response& response, const Status& status) {
 }
 
 std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
+  stopped_ = true;
   std::vector<std::unique_ptr<BucketRun>> runs;
   for (const auto& channel : parts_.channels) {
     channel->queue.clear();
     if (channel->run == nullptr) continue;
     if (channel->lent) channel->mover->finish_step();
+    const bool finished = channel->lent && channel->mover->result() == Step::finished;
     channel->lent = false;
+    if (finished) {
+      finish(*channel, *channel->run);
+      channel->run.reset();
+      continue;
+    }
     Counters::add(parts_.counters->operations_failed, channel->run->tensor_count());
     channel->run->fail(status, release_);
     runs.push_back(std::move(channel->run));

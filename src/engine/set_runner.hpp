@@ -57,6 +57,7 @@ class SetRunner {
 
   const Members& members() const { return parts_.members; }
   void submit(Request request, Time now);
+  void observed(std::uint64_t sequence) { parts_.order->observed(sequence); }
   Status receive(Rank from, std::span<const std::byte> message, Time now);
   // Nothing new is agreed on that needs the member; what was agreed it still does.
   void member_wants_to_leave(Rank rank, Time now);
@@ -81,11 +82,13 @@ class SetRunner {
   bool negotiate(Time now);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
+  bool advance_channels(Time now, std::size_t most_bytes);
   bool advance(Channel& channel, Time now, std::size_t most_bytes);
   bool start_next(Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
   bool end_lonely(Channel& channel, Time now);
   void end_run(Channel& channel, Time now);
+  void finish(const Channel& channel, BucketRun& run);
   void complete(const Channel& channel, BucketRun& run);
   void drop_planned(std::uint64_t last_bucket);
   void ended(const Bucket& bucket, Stance stance, Time now);
@@ -97,6 +100,8 @@ class SetRunner {
   ReleaseName release_;
   bool someone_left_ = false;
   bool negotiate_ = false;                  // something new for the order to look at
+  bool stopped_ = false;
+  bool plan_over_ = false;                  // and the order has yet to hear of it
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()

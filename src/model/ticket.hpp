@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ class TicketWaiter {
   virtual void wait(TicketState& ticket, Time deadline) = 0;
   // Not ok when waiting from here can never end, e.g. in a forked child.
   virtual Status may_wait() const = 0;
+  // The program is about to learn that a watched ticket is done.
+  virtual void observed(const TicketState& ticket) = 0;
+};
+
+// Which response a ticket is answered by.
+struct Watch {
+  std::uint32_t set = 0;                    // a process set
+  std::uint64_t sequence = 0;
 };
 
 struct TicketState {
@@ -41,8 +50,16 @@ struct TicketState {
   std::size_t result_bytes = 0;
   std::vector<std::int64_t> splits;
   std::int64_t value = -1;
+  std::optional<Watch> watch;               // somebody learns from when the program looks
 
   bool done() const { return word_.load(std::memory_order_acquire) == kDone; }
+  // For whoever is about to tell the program that it is done: what the program submits from here on
+  // may depend on it, so the engine hears of it first. Of two threads that look at once both tell.
+  void observe() {
+    if (!watch || told_.load(std::memory_order_acquire)) return;
+    if (const auto engine = waiter.lock()) engine->observed(*this);
+    told_.store(true, std::memory_order_release);
+  }
   void finish() {
     if (word_.exchange(kDone, std::memory_order_acq_rel) == kSleeping) futex_wake_all(word_);
   }
@@ -58,6 +75,7 @@ struct TicketState {
  private:
   static constexpr std::uint32_t kPending = 0, kSleeping = 1, kDone = 2;
   FutexWord word_{kPending};
+  std::atomic<bool> told_{false};
 };
 
 }  // namespace unisono

@@ -43,6 +43,27 @@ void Lockstep::submit(Request request, Time now) {
   }
 }
 
+void Lockstep::observed(std::uint64_t sequence) {
+  if (held_.empty()) {
+    inner_->observed(sequence);
+  } else {
+    held_observed_.emplace_back(held_.size(), sequence);
+  }
+}
+
+// In the order in which it happened. The memory goes back as well: thousands of members may live in
+// one process.
+void Lockstep::hand_over(Time now) {
+  std::vector<Request> held = std::exchange(held_, {});
+  const auto observed = std::exchange(held_observed_, {});
+  auto next = observed.begin();
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    for (; next != observed.end() && next->first == i; ++next) inner_->observed(next->second);
+    inner_->submit(std::move(held[i]), now);
+  }
+  for (; next != observed.end(); ++next) inner_->observed(next->second);
+}
+
 Status Lockstep::receive(Rank from, std::span<const std::byte> message, Time now) {
   const int member = members_.index_of(from);
   if (member < 0) return malformed(from, "the sender is not a member of the process set");
@@ -108,8 +129,7 @@ void Lockstep::enter(Time now) {
   phase_ = Phase::gathering;
   begun_ = now;
   wanted_ = std::min(wanted_, now + cycle_);
-  // The memory goes back as well: thousands of members may live in one process.
-  for (Request& request : std::exchange(held_, {})) inner_->submit(std::move(request), now);
+  hand_over(now);
 }
 
 // Lets the wrapped order run, and sorts what it says by the way it goes.
@@ -163,8 +183,7 @@ void Lockstep::lower(Time now, Nanos agreed, OrderOutput& out) {
 void Lockstep::member_left(Rank rank, Time now) {
   if (members_.index_of(rank) >= 0 && !broken_) {
     broken_ = true;
-    for (Request& request : held_) inner_->submit(std::move(request), now);
-    held_.clear();
+    hand_over(now);
   }
   inner_->member_left(rank, now);
   speak_again_ = true;
@@ -188,6 +207,7 @@ std::vector<Request> Lockstep::release() {
   std::vector<Request> all = inner_->release();
   std::move(held_.begin(), held_.end(), std::back_inserter(all));
   held_.clear();
+  held_observed_.clear();
   return all;
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "order/order.hpp"
@@ -33,6 +34,8 @@ class Lockstep final : public Order {
   void ended(std::uint64_t sequence, Stance stance, Time now) override {
     inner_->ended(sequence, stance, now);
   }
+  void observed(std::uint64_t sequence) override;
+  bool watches() const override { return inner_->watches(); }
   std::vector<Request> release() override;
   Time deadline() const override;
   std::size_t waiting() const override { return inner_->waiting() + held_.size(); }
@@ -58,6 +61,7 @@ class Lockstep final : public Order {
   Status receive_up(Rank from, int child, const Wave& wave, Time now);
   Status receive_down(Rank from, int member, const Wave& wave);
   void enter(Time now);
+  void hand_over(Time now);
   void speak(Time now, OrderOutput& out);
   void raise(Time now, OrderOutput& out);
   void lower(Time now, Nanos agreed, OrderOutput& out);
@@ -87,6 +91,8 @@ class Lockstep final : public Order {
   Time next_begin_{0};
   Nanos in_rounds_{0}, last_round_{0};
   std::vector<Request> held_;           // submitted since this member entered the last round
+  // Observed meanwhile: behind how many of those, and what.
+  std::vector<std::pair<std::size_t, std::uint64_t>> held_observed_;
   Riders to_parent_;
   std::vector<Riders> to_children_;
 };

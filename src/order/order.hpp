@@ -91,6 +91,12 @@ class Order {
   virtual void ended(std::uint64_t sequence, Stance stance, Time now) {
     static_cast<void>(sequence), static_cast<void>(stance), static_cast<void>(now);
   }
+  // The program of this rank has seen that a response it takes part in is done: it waited for it,
+  // asked, or was called back. In the order in which this and its submissions happened; once more
+  // does no harm. Responses that began while watches() was false need not be told.
+  virtual void observed(std::uint64_t sequence) { static_cast<void>(sequence); }
+  // Whether this learns from what the program looks at.
+  virtual bool watches() const { return false; }
   // Gives up what was submitted here and is not answered, in order of submission, for another
   // strategy to take over. Only the destructor may follow.
   virtual std::vector<Request> release() = 0;

@@ -60,6 +60,10 @@ class Switchable final : public Order {
     // What an earlier strategy gave out concerns nobody any more.
     if (sequence >= settings_.first_sequence) current_->ended(sequence, stance, now);
   }
+  void observed(std::uint64_t sequence) override {
+    if (sequence >= settings_.first_sequence) current_->observed(sequence);
+  }
+  bool watches() const override { return current_->watches(); }
 
  private:
   static bool is_switch(const Request& request) {

@@ -40,7 +40,6 @@ class Topo final : public Order {
         learn_(std::max(1, settings_.learn_steps), talk_.leads()),
         wanted_(std::max(1, policy_.learn_first > 0 ? policy_.learn_first : settings_.learn_steps)),
         patience_(settings_.topo_patience), next_sequence_(settings_.first_sequence) {
-    learn_.taken_back(next_sequence_);
     if (policy_.given != nullptr) {
       state_ = State::proposing;
       if (talk_.leads()) offer(arrange(*policy_.given, policy_.bucket_bytes_max), Time{0});
@@ -91,14 +90,18 @@ class Topo final : public Order {
 
   void ended(std::uint64_t sequence, Stance stance, Time now) override {
     if (planned_ && sequence >= planned_->first_sequence()) {
-      learn_.ended(sequence);
       if (planned_->ended(sequence, stance, now)) fall_back(now);
       return;
     }
-    learn_.ended(sequence);
     while (!given_.empty() && given_.front().sequence <= sequence) tell_inner_ended(now);
     while (!given_.empty() && given_.front().hidden) tell_inner_ended(now);
   }
+
+  void observed(std::uint64_t sequence) override {
+    if (watches()) learn_.observed(sequence);
+  }
+  // Lessons are drawn when a proposal begins, and forgotten when it comes to nothing.
+  bool watches() const override { return state_ == State::learning; }
 
   std::vector<Request> release() override {
     if (planned_) return planned_->release();
@@ -272,7 +275,6 @@ class Topo final : public Order {
 
   void fall_back(Time now) {
     next_sequence_ = planned_->next_sequence();
-    learn_.taken_back(next_sequence_);
     const auto learned = static_cast<std::uint64_t>(wanted_);
     const bool worth_it = planned_->iterations() >= kWorthIt * learned;
     if (planned_->was_impatient()) patience_ *= 2;

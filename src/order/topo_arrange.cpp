@@ -101,11 +101,12 @@ bool sound(const TopoGraph& graph) {
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
                                         const std::vector<std::vector<std::uint32_t>>& places,
                                         const Lesson& merged, std::size_t bucket_bytes_max) {
+  // What was seen done was answered before, so every edge points forward in every iteration; only
+  // a lesson that was shortened says more than that, and a cycle cannot come of it.
   const Edge edge = [&](std::size_t a, std::size_t b) {
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i][a] >= merged.ended_before[i][b]) return false;
-    }
-    return true;
+    return merged.edge(a, b) &&
+           std::all_of(places.begin(), places.end(),
+                       [&](const auto& iteration) { return iteration[a] < iteration[b]; });
   };
   Rankings rankings(units.size(), 0);
   for (const auto& iteration : places) {

@@ -25,7 +25,7 @@ struct TopoGraph {
   std::vector<std::pair<std::size_t, std::size_t>> edges;
 };
 
-// `places` by iteration, by unit; `merged` has the same dimensions.
+// `places` by iteration, by unit; `merged` is about the same units.
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
                                         const std::vector<std::vector<std::uint32_t>>& places,
                                         const Lesson& merged, std::size_t bucket_bytes_max);

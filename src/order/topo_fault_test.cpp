@@ -30,9 +30,9 @@ std::uint64_t seeds() {
 
 class Schedule {
  public:
-  Schedule(Fault fault, std::uint64_t seed)
+  Schedule(Fault fault, std::uint64_t seed, std::size_t teams = 1)
       : fault_(fault), rng_(seed * 2654435761u + 17), members_(2 + static_cast<int>(rng_.below(3))),
-        tensors_(3 + rng_.below(4)), net_(members_, seed, maker()) {}
+        tensors_(3 + rng_.below(4)), net_(members_, seed, maker(), teams) {}
 
   // Empty when all went well.
   std::string run() {
@@ -200,13 +200,15 @@ class Schedule {
   int leaver_ = -1;
 };
 
-void run_seeds(Fault fault) {
+// With teams the seed chooses how many, from 2 to 4.
+void run_seeds(Fault fault, std::uint64_t count, bool with_teams = false) {
   std::size_t planned = 0;
-  const std::uint64_t count = seeds();
   for (std::uint64_t seed = 0; seed < count; ++seed) {
-    Schedule schedule(fault, seed);
+    const std::size_t teams = with_teams ? 2 + seed % 3 : 1;
+    Schedule schedule(fault, seed, teams);
     const std::string trouble = schedule.run();
-    ASSERT_EQ(trouble, "") << "seed " << seed << " of kind " << static_cast<int>(fault);
+    ASSERT_EQ(trouble, "") << "seed " << seed << " of kind " << static_cast<int>(fault) << ", "
+                           << teams << " teams";
     planned += schedule.planned() > 0 ? 1 : 0;
   }
   std::cout << "[ seeds ] " << count << ", with a plan " << planned << "\n";
@@ -231,11 +233,19 @@ TEST(TopoFault, KeptSeeds) {
   }
 }
 
-TEST(TopoFault, NothingGoesWrong) { run_seeds(Fault::none); }
-TEST(TopoFault, TensorsMoreOrLess) { run_seeds(Fault::tensors); }
-TEST(TopoFault, ShapesChange) { run_seeds(Fault::shape); }
-TEST(TopoFault, MembersJoinOrLeave) { run_seeds(Fault::members); }
-TEST(TopoFault, StrategiesAreSwitched) { run_seeds(Fault::switches); }
+TEST(TopoFault, NothingGoesWrong) { run_seeds(Fault::none, seeds()); }
+TEST(TopoFault, TensorsMoreOrLess) { run_seeds(Fault::tensors, seeds()); }
+TEST(TopoFault, ShapesChange) { run_seeds(Fault::shape, seeds()); }
+TEST(TopoFault, MembersJoinOrLeave) { run_seeds(Fault::members, seeds()); }
+TEST(TopoFault, StrategiesAreSwitched) { run_seeds(Fault::switches, seeds()); }
+
+// Responses of several channels end in any order; what ended early is told late.
+std::uint64_t team_seeds() { return std::max<std::uint64_t>(seeds() / 10, 20); }
+TEST(TopoTeams, NothingGoesWrong) { run_seeds(Fault::none, team_seeds(), true); }
+TEST(TopoTeams, TensorsMoreOrLess) { run_seeds(Fault::tensors, team_seeds(), true); }
+TEST(TopoTeams, ShapesChange) { run_seeds(Fault::shape, team_seeds(), true); }
+TEST(TopoTeams, MembersJoinOrLeave) { run_seeds(Fault::members, team_seeds(), true); }
+TEST(TopoTeams, StrategiesAreSwitched) { run_seeds(Fault::switches, team_seeds(), true); }
 
 }  // namespace
 }  // namespace unisono

@@ -3,39 +3,88 @@
 #include "order/topo_learn.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/hash.hpp"
 
 namespace unisono {
+namespace {
+
+using Runs = std::vector<std::uint32_t>;
+
+constexpr std::uint64_t kUnseen = UINT64_MAX;
+// Of all runs of a lesson: 1 MiB of them.
+constexpr std::size_t kBoundsMost = std::size_t{1} << 18;
+
+bool well_formed(const Runs& runs, std::uint32_t units) {
+  return runs.size() % 2 == 0 && (runs.empty() || runs.back() <= units) &&
+         std::adjacent_find(runs.begin(), runs.end(), std::greater_equal<>()) == runs.end();
+}
+
+// A unit is in the union while it is in a run of one or of both.
+Runs unite(const Runs& a, const Runs& b) {
+  if (a.empty() || a == b) return b;
+  if (b.empty()) return a;
+  Runs out;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    const bool from_a = j == b.size() || (i < a.size() && a[i] <= b[j]);
+    const Runs& runs = from_a ? a : b;
+    std::size_t& at = from_a ? i : j;
+    if (out.empty() || runs[at] > out.back()) {
+      out.push_back(runs[at]);
+      out.push_back(runs[at + 1]);
+    } else {
+      out.back() = std::max(out.back(), runs[at + 1]);
+    }
+    at += 2;
+  }
+  return out;
+}
+
+}  // namespace
 
 bool Lesson::merge(const Lesson& other) {
   if (attempt != other.attempt || digest != other.digest) return false;
-  if (ended_before.size() != other.ended_before.size()) return false;
-  for (std::size_t i = 0; i < ended_before.size(); ++i) {
-    auto& mine = ended_before[i];
-    const auto& theirs = other.ended_before[i];
-    if (mine.size() != theirs.size()) return false;
-    for (std::size_t u = 0; u < mine.size(); ++u) mine[u] = std::max(mine[u], theirs[u]);
+  if (needs.size() != other.needs.size()) return false;
+  for (std::size_t unit = 0; unit < needs.size(); ++unit) {
+    needs[unit] = unite(needs[unit], other.needs[unit]);
   }
+  shorten();
   return true;
+}
+
+bool Lesson::edge(std::size_t from, std::size_t to) const {
+  const Runs& runs = needs[to];
+  const auto after = std::upper_bound(runs.begin(), runs.end(), from);
+  return (after - runs.begin()) % 2 == 1;  // behind a begin and before its end
+}
+
+void Lesson::shorten() {
+  std::size_t bounds = 0;
+  for (const Runs& runs : needs) bounds += runs.size();
+  if (bounds <= kBoundsMost) return;
+  for (Runs& runs : needs) {
+    if (!runs.empty()) runs = {runs.front(), runs.back()};
+  }
 }
 
 void Lesson::encode(ByteWriter& out) const {
   out.put(attempt);
   out.put(digest);
-  out.put(static_cast<std::uint32_t>(ended_before.size()));
-  for (const auto& iteration : ended_before) out.put_list(iteration);
+  out.put(static_cast<std::uint32_t>(needs.size()));
+  for (const Runs& runs : needs) out.put_list(runs);
 }
 
 Lesson Lesson::decode(ByteReader& in) {
   Lesson lesson;
   lesson.attempt = in.get<std::uint64_t>();
   lesson.digest = in.get<std::uint64_t>();
-  const auto iterations = in.get<std::uint32_t>();
-  if (!in.can_hold(iterations, sizeof(std::uint32_t))) return lesson;
-  for (std::uint32_t i = 0; i < iterations && in.ok(); ++i) {
-    lesson.ended_before.push_back(in.get_list<std::uint32_t>());
+  const auto units = in.get<std::uint32_t>();
+  if (!in.can_hold(units, sizeof(std::uint32_t))) return lesson;
+  for (std::uint32_t unit = 0; unit < units && in.ok(); ++unit) {
+    lesson.needs.push_back(in.get_list<std::uint32_t>());
+    if (!well_formed(lesson.needs.back(), units)) in.fail();
   }
   return lesson;
 }
@@ -47,29 +96,34 @@ void TopoLearn::restart() {
   equal_ = 0;
 }
 
-void TopoLearn::submitted(const Request& request) {
-  submitted_at_[hash_text(request.name)] = ended_;
+std::uint64_t TopoLearn::name_hash(const Request& request) { return hash_text(request.name); }
+
+// What belongs to an iteration that was closed before says nothing about this one.
+void TopoLearn::observed(std::uint64_t sequence) {
+  const auto& sequences = current_.sequences;
+  const auto it = std::lower_bound(sequences.begin(), sequences.end(), sequence);
+  if (it == sequences.end() || *it != sequence) return;
+  std::uint64_t& seen_at = current_.seen_at[static_cast<std::size_t>(it - sequences.begin())];
+  if (seen_at == kUnseen) seen_at = seen_++;
 }
 
-// A group counts as submitted with its last tensor.
-std::uint32_t TopoLearn::ended_before(const Response& response) {
-  std::uint64_t first_open = 0;
+// When the response's tensors were submitted: a group was with its last tensor.
+std::uint64_t TopoLearn::take_moment(const Response& response) {
+  std::uint64_t moment = 0;
   for (const Request& tensor : response.tensors) {
-    const auto it = submitted_at_.find(hash_text(tensor.name));
+    const auto it = submitted_at_.find(name_hash(tensor));
     if (it == submitted_at_.end()) continue;
-    first_open = std::max(first_open, it->second);
+    moment = std::max(moment, it->second);
     submitted_at_.erase(it);
   }
-  const auto& sequences = current_.sequences;
-  return static_cast<std::uint32_t>(
-      std::lower_bound(sequences.begin(), sequences.end(), first_open) - sequences.begin());
+  return moment;
 }
 
 int TopoLearn::answered(const Response& response) {
   const bool fits = response.error.ok() && response.absent.empty() &&
                     plannable(response.tensors) && current_.names.size() < kTopoUnitsMost;
   if (!fits) {
-    for (const Request& tensor : response.tensors) submitted_at_.erase(hash_text(tensor.name));
+    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
     if (current_.names.size() >= kTopoUnitsMost) current_ = {};
     current_.pure = false;
     return 0;
@@ -84,7 +138,8 @@ int TopoLearn::answered(const Response& response) {
     signature += signature_of(tensor) ^ hash_text(tensor.name, 1);
   }
   const int closed = current_.place.contains(name) ? close() : 0;
-  current_.ended_before.push_back(ended_before(response));
+  current_.seen_at.push_back(kUnseen);
+  current_.submitted_at.push_back(take_moment(response));
   current_.place.emplace(name, static_cast<std::uint32_t>(current_.names.size()));
   current_.names.push_back(name);
   current_.signatures.push_back(signature);
@@ -119,11 +174,14 @@ int TopoLearn::close() {
   }
   const Iteration& seen = repeated ? done : first_;
   const std::size_t units = seen.names.size();
-  Row row{std::vector<std::uint32_t>(units), std::vector<std::uint32_t>(units)};
+  Row row{std::vector<std::uint32_t>(units), std::vector<std::uint64_t>(units),
+          std::vector<std::uint64_t>(units),
+          *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
   for (std::size_t i = 0; i < units; ++i) {
     const std::uint32_t unit = first_.place.find(seen.names[i])->second;
     row.places[unit] = static_cast<std::uint32_t>(i);
-    row.ended_before[unit] = seen.ended_before[i];
+    row.seen_at[unit] = seen.seen_at[i];
+    row.submitted_at[unit] = seen.submitted_at[i];
   }
   rows_.push_back(std::move(row));
   if (rows_.size() > kept_) rows_.pop_front();
@@ -136,6 +194,27 @@ std::vector<std::vector<std::uint32_t>> TopoLearn::places() const {
   return places;
 }
 
+// An edge that came from chance drops out: it has to show in every iteration.
+std::vector<std::uint32_t> TopoLearn::needs(std::size_t unit) const {
+  Runs runs;
+  const bool free = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return row.first_seen_at >= row.submitted_at[unit];
+  });
+  if (free) return runs;
+  for (std::uint32_t other = 0; other < first_.names.size(); ++other) {
+    const bool always = std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+      return row.seen_at[other] < row.submitted_at[unit];
+    });
+    if (!always) continue;
+    if (!runs.empty() && runs.back() == other) {
+      ++runs.back();
+    } else {
+      runs.insert(runs.end(), {other, other + 1});
+    }
+  }
+  return runs;
+}
+
 Lesson TopoLearn::lesson(std::uint64_t attempt) const {
   Lesson lesson;
   lesson.attempt = attempt;
@@ -143,8 +222,11 @@ Lesson TopoLearn::lesson(std::uint64_t attempt) const {
   lesson.digest = hash_bytes(std::as_bytes(std::span(first_.signatures)), lesson.digest);
   for (const Row& row : rows_) {
     lesson.digest = hash_bytes(std::as_bytes(std::span(row.places)), lesson.digest);
-    lesson.ended_before.push_back(row.ended_before);
   }
+  for (std::size_t unit = 0; unit < first_.names.size(); ++unit) {
+    lesson.needs.push_back(needs(unit));
+  }
+  lesson.shorten();
   return lesson;
 }
 

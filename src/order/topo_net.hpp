@@ -3,10 +3,14 @@
 // For tests: members of one set with programs to run and a data plane, in one thread under virtual
 // time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
 //
-// The data plane runs the responses of a member one after the other. An operation ends on a member
-// when every member has come to it; with a planned one all get the strongest stance. What is
-// planned behind a bucket that was not willing is thrown away, as an engine does. trouble() names
+// The data plane runs the responses of a member through one or more channels, in each one after the
+// other; planned ones all share the first. An operation ends on a member when every member has come
+// to it; with a planned one all get the strongest stance. Orders are told of ends in sequence. What
+// is planned behind a bucket that was not willing is thrown away, as an engine does. trouble() names
 // the first promise that was broken.
+//
+// Programs look at what has ended only where they wait for it: before an operation that comes after
+// another, before a name is used again, and at the end of a step. The orders are told so.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +39,15 @@ class TopoNet {
  public:
   using Make = std::function<std::unique_ptr<Order>(Members)>;
 
-  TopoNet(int members, std::uint64_t seed, const Make& make)
-      : rng_(seed), moves_(static_cast<std::size_t>(members)) {
+  TopoNet(int members, std::uint64_t seed, const Make& make, std::size_t teams = 1)
+      : rng_(seed), moves_(teams, VirtualMoves(static_cast<std::size_t>(members))) {
     std::vector<Rank> ranks;
     for (int i = 0; i < members; ++i) ranks.push_back(rank(i));
     all_.resize(static_cast<std::size_t>(members));
-    for (int i = 0; i < members; ++i) at(i).order = make(Members::of(ranks, rank(i)));
+    for (int i = 0; i < members; ++i) {
+      at(i).order = make(Members::of(ranks, rank(i)));
+      at(i).channels.resize(teams);
+    }
   }
 
   static Rank rank(int index) { return 10 + 2 * index; }
@@ -62,6 +69,9 @@ class TopoNet {
   }
   // Does not wait for a step to end before it begins the next.
   void pipeline() { pipelined_ = true; }
+  // Members submit in the order of the step, with so much compute in between that whatever can happen
+  // has happened; nobody looks.
+  void hide_communication() { hidden_ = true; }
   // Messages on this link arrive only when nothing else can happen.
   void slow_link(int from, int to) { slow_ = {from, to}; }
   // The member leaves once its program is done.
@@ -81,12 +91,21 @@ class TopoNet {
   }
 
  private:
+  struct Unended {
+    std::uint64_t sequence;
+    bool ended;
+    Stance stance;
+    std::string line;                   // for the log, once it ran or failed
+  };
   struct Member {
     std::unique_ptr<Order> order;
-    std::deque<Response> queue;
+    std::vector<std::deque<Response>> channels;
+    std::deque<Unended> unended;        // given out, in sequence
+    bool plan_over = false;             // and the order has yet to hear of it
     bool dirty = false;                 // something new for negotiate()
     bool heard = false;                 // messages negotiate() has not looked at
     std::set<std::string> outstanding;
+    std::map<std::string, std::uint64_t> unseen;  // done, by name, and in which response
     std::deque<TopoStep> steps;
     std::set<std::string> submitted;    // in this step
     std::vector<std::string> log;
@@ -108,7 +127,7 @@ class TopoNet {
       const std::size_t choice = (start + k) % (4 * count);
       const int index = static_cast<int>(choice / 4);
       if (at(index).gone) continue;
-      const bool acted = choice % 4 == 0   ? submit(index)
+      const bool acted = choice % 4 == 0   ? !hidden_ && submit(index)
                          : choice % 4 == 1 ? negotiate(index)
                          : choice % 4 == 2 ? move(index)
                                            : deliver(index, false);
@@ -117,6 +136,9 @@ class TopoNet {
     for (int i = 0; i < size(); ++i) {
       if (!at(i).gone && deliver(i, true)) return true;
       if (!at(i).gone && leave(i)) return true;
+    }
+    for (int i = 0; hidden_ && i < size(); ++i) {
+      if (!at(i).gone && submit(i)) return true;
     }
     return false;
   }
@@ -128,11 +150,14 @@ class TopoNet {
     TopoStep& step = member.steps.front();
     if (member.submitted.size() == step.size()) {
       if (!pipelined_ && !member.outstanding.empty()) return false;
+      if (!pipelined_) {
+        for (const TopoOp& op : step) see(member, op.request.name);
+      }
       member.steps.pop_front();
       member.submitted.clear();
       return true;
     }
-    const std::size_t start = rng_.below(step.size());
+    const std::size_t start = hidden_ ? 0 : rng_.below(step.size());
     for (std::size_t k = 0; k < step.size(); ++k) {
       const TopoOp& op = step[(start + k) % step.size()];
       const std::string& name = op.request.name;
@@ -140,6 +165,8 @@ class TopoNet {
         return member.submitted.contains(needed) && !member.outstanding.contains(needed);
       });
       if (!ready || member.submitted.contains(name) || member.outstanding.contains(name)) continue;
+      for (const std::string& needed : op.after) see(member, needed);
+      see(member, name);
       member.submitted.insert(name);
       member.outstanding.insert(name);
       member.dirty = true;
@@ -147,6 +174,11 @@ class TopoNet {
       return true;
     }
     return false;
+  }
+
+  static void see(Member& member, const std::string& name) {
+    const auto node = member.unseen.extract(name);
+    if (!node.empty()) member.order->observed(node.mapped());
   }
 
   bool negotiate(int index) {
@@ -163,7 +195,10 @@ class TopoNet {
           return !member.outstanding.contains(tensor.name);
         });
       }
-      member.queue.push_back(std::move(response));
+      if (response.planned && member.plan_over) continue;
+      member.unended.push_back({response.sequence, false, Stance::willing, {}});
+      const std::size_t channel = response.planned ? 0 : response.sequence % member.channels.size();
+      member.channels[channel].push_back(std::move(response));
     }
     for (OrderMessage& message : out.messages) {
       ++messages_;
@@ -199,30 +234,38 @@ class TopoNet {
     return cat(response.sequence, response.planned ? "p " : " ", join_text(names, " "));
   }
 
-  // Enters or ends the response in front.
+  // Enters or ends the response in front of a channel.
   bool move(int index) {
+    const std::size_t teams = moves_.size();
+    const std::size_t start = teams > 1 ? rng_.below(teams) : 0;
+    for (std::size_t k = 0; k < teams; ++k) {
+      if (move(index, (start + k) % teams)) return true;
+    }
+    return false;
+  }
+
+  bool move(int index, std::size_t channel) {
     Member& member = at(index);
-    if (member.queue.empty()) return false;
-    const Response& front = member.queue.front();
+    if (member.channels[channel].empty()) return false;
+    const Response& front = member.channels[channel].front();
+    VirtualMoves& moves = moves_[channel];
     if (!front.error.ok()) {
-      member.log.push_back(cat(front.sequence, " !", code_name(front.error.code())));
-      end(index, Stance::willing);
+      end(index, channel, Stance::willing);
       return true;
     }
     const auto me = static_cast<std::size_t>(index);
-    if (!moves_.entered(me)) {
-      if (!moves_.enter(me, names_of(front), front.stance)) {
-        fail(cat("member ", index, " runs [", names_of(front), "], others [", moves_.what(me), "]"));
+    if (!moves.entered(me)) {
+      if (!moves.enter(me, names_of(front), front.stance)) {
+        fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
       }
       if (front.planned && front.stance != Stance::unwilling) check_submitted(index, front);
       return true;
     }
-    const std::optional<Stance> strongest = moves_.outcome(me);
+    const std::optional<Stance> strongest = moves.outcome(me);
     // Nobody waits for a member that left where everybody was asked: the order has failed that.
     if (!strongest || (!front.planned && *strongest == Stance::unwilling)) return false;
-    moves_.end(me);
-    if (*strongest != Stance::unwilling) member.log.push_back(names_of(front));
-    end(index, *strongest);
+    moves.end(me);
+    end(index, channel, *strongest);
     return true;
   }
 
@@ -234,17 +277,43 @@ class TopoNet {
     }
   }
 
-  void end(int index, Stance stance) {
+  void end(int index, std::size_t channel, Stance stance) {
     Member& member = at(index);
-    const Response response = std::move(member.queue.front());
-    member.queue.pop_front();
-    if (stance != Stance::unwilling) complete(index, response);
-    if (stance != Stance::willing) {
-      std::erase_if(member.queue, [](const Response& later) { return later.planned; });
-      if (!member.queue.empty()) fail("something negotiated came out during a plan");
+    const Response response = std::move(member.channels[channel].front());
+    member.channels[channel].pop_front();
+    const auto entry = std::find_if(
+        member.unended.begin(), member.unended.end(),
+        [&](const Unended& unended) { return unended.sequence == response.sequence; });
+    entry->ended = true;
+    entry->stance = stance;
+    if (!response.error.ok()) {
+      entry->line = cat(response.sequence, " !", code_name(response.error.code()));
+    } else if (stance != Stance::unwilling) {
+      entry->line = names_of(response);
     }
+    if (stance != Stance::unwilling) complete(index, response);
+    if (stance != Stance::willing) drop_planned(member, entry);
+    tell_ended(member);
+  }
+
+  // Everything planned behind the entry.
+  void drop_planned(Member& member, std::deque<Unended>::iterator entry) {
+    for (const Response& later : member.channels.front()) {
+      if (!later.planned) fail("something negotiated came out during a plan");
+    }
+    member.channels.front().clear();
+    member.unended.erase(entry + 1, member.unended.end());
+    member.plan_over = true;
+  }
+
+  void tell_ended(Member& member) {
     member.dirty = true;
-    member.order->ended(response.sequence, stance, now_);
+    for (; !member.unended.empty() && member.unended.front().ended; member.unended.pop_front()) {
+      const Unended& front = member.unended.front();
+      if (!front.line.empty()) member.log.push_back(front.line);
+      if (front.stance != Stance::willing) member.plan_over = false;
+      member.order->ended(front.sequence, front.stance, now_);
+    }
   }
 
   void complete(int index, const Response& response) {
@@ -258,16 +327,18 @@ class TopoNet {
       if (!mine && (absent || tensor.kind == Collective::join || !response.error.ok())) continue;
       if (!mine) fail(cat("member ", index, " got ", tensor.name, " without asking"));
       member.outstanding.erase(tensor.name);
+      member.unseen[tensor.name] = response.sequence;
       member.results[tensor.name].push_back(response.error);
     }
   }
 
   bool leave(int index) {
     Member& member = at(index);
-    const bool idle = member.steps.empty() && member.outstanding.empty() && member.queue.empty();
+    const bool idle =
+        member.steps.empty() && member.outstanding.empty() && member.unended.empty();
     if (!member.leaves || !idle) return false;
     member.gone = true;
-    moves_.leave(static_cast<std::size_t>(index));
+    for (VirtualMoves& moves : moves_) moves.leave(static_cast<std::size_t>(index));
     for (int i = 0; i < size(); ++i) {
       if (at(i).gone) continue;
       // Saying goodbye is the last thing it sends.
@@ -302,7 +373,7 @@ class TopoNet {
     for (const Member& member : all_) {
       const bool prefix = std::equal(member.log.begin(), member.log.end(), longest->log.begin());
       const bool whole = member.log.size() == longest->log.size();
-      if (!prefix || (!whole && !member.gone && member.queue.empty() && !any_gone())) {
+      if (!prefix || (!whole && !member.gone && member.unended.empty() && !any_gone())) {
         fail(cat("logs differ: [", join_text(member.log), "] and [", join_text(longest->log), "]"));
       }
     }
@@ -315,9 +386,9 @@ class TopoNet {
   Time now_{1};
   std::vector<Member> all_;
   std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> links_;
-  VirtualMoves moves_;
+  std::vector<VirtualMoves> moves_;     // by channel
   std::pair<int, int> slow_{-1, -1};
-  bool pipelined_ = false;
+  bool pipelined_ = false, hidden_ = false;
   std::size_t messages_ = 0;
   std::string trouble_;
 };

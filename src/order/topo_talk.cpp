@@ -56,7 +56,7 @@ Status TopoTalk::pass_on(std::optional<Lesson>& of_all) {
     if (!merged.merge(lesson)) {
       return malformed(members_.rank_of(child), "it learned from other responses");
     }
-    lesson.ended_before.clear();
+    lesson.needs.clear();
   }
   if (leads()) {
     of_all = std::move(merged);

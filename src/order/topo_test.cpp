@@ -85,6 +85,46 @@ TEST(Topo, FollowsADependencyOfOneMember) {
   }
 }
 
+TEST(Topo, HiddenCommunicationMakesNoFalseDependencies) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    TopoNet net(3, seed, topo(quick()));
+    net.hide_communication();
+    const TopoStep step = step_of({"a", "b", "c", "d"});
+    run_steps(net, step, 12);
+    ASSERT_GT(net.planned(0), 0u) << "seed " << seed;
+    EXPECT_EQ(std::count(net.log(0).back().begin(), net.log(0).back().end(), ' '), 4)
+        << "seed " << seed << ": " << net.log(0).back() << " is not the whole step";
+  }
+}
+
+// Hidden communication and a dependency: only what the program waits for divides the step.
+TEST(Topo, OnlyWhatIsWaitedForDividesAStep) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    TopoNet net(3, seed, topo(quick()));
+    net.hide_communication();
+    TopoStep step = step_of({"a", "b", "c", "d"});
+    step[2].after = step[3].after = {"a", "b"};
+    run_steps(net, step, 12);
+    ASSERT_GT(net.planned(0), 1u) << "seed " << seed;
+    EXPECT_THAT(net.log(0).back(), testing::EndsWith("c d")) << "seed " << seed;
+  }
+}
+
+TEST(Topo, FollowsADependencyWhoseEndIsToldLate) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    TopoNet net(3, seed, topo(quick()), 2 + seed % 3);
+    for (int i = 0; i < 3; ++i) {
+      TopoStep step = step_of({"a", "b", "c", "d"});
+      if (i == 1) step[1].after = {"a"};
+      if (i == 2) step[3].after = {"b"};
+      for (int s = 0; s < 12; ++s) net.add_step(i, step);
+    }
+    ASSERT_TRUE(net.run()) << "seed " << seed << ": " << net.trouble();
+    EXPECT_GT(net.planned(0), 0u);
+    EXPECT_LT(net.now().ns, 1'000'000'000) << "seed " << seed << ": somebody lost patience";
+  }
+}
+
 TEST(Topo, KeepsGroupsWholeInABucketOfTheirOwn) {
   TopoNet net(3, 5, topo(quick()));
   TopoStep step = step_of({"a", "z"});

@@ -221,6 +221,8 @@ class VirtualNet {
       queue.clear();
     }
     at(static_cast<int>(index)).ended(response.sequence, stance, now_);
+    // Tests go on from what they find in `rounds`, so they have seen it.
+    if (stance != Stance::unwilling) at(static_cast<int>(index)).observed(response.sequence);
     return true;
   }
   static std::string text_of(const Response& response) {

@@ -354,6 +354,7 @@ void Run::bucket(std::int64_t now) {
   if (tensors_left_ > 0) return;
   UNISONO_CHECK(tensors_left_ == 0);
   metrics_.end_step(now);
+  if (plans_) tell_observed();
   if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
 }
 
@@ -368,6 +369,17 @@ void Run::tell_ended(const FlyingBucket& done, std::int64_t now) {
     if (done.stance == Stance::unwilling) r.given_out = channel_.ended();
     if (r.order->deadline() <= Time{now}) wake(i, now);
   }
+  if (done.stance == Stance::unwilling) return;
+  unseen_.insert(unseen_.end(), done.sequences.begin(), done.sequences.end());
+}
+
+// A program waits for its tensors at the end of a step and looks at none before.
+void Run::tell_observed() {
+  for (VirtualRank& r : ranks_) {
+    if (!r.alive || !r.order->watches()) continue;
+    for (const std::uint64_t sequence : unseen_) r.order->observed(sequence);
+  }
+  unseen_.clear();
 }
 
 void Run::lost(int rank, std::int64_t now) {

@@ -42,6 +42,7 @@ class Run {
   void engine(int rank, std::int64_t now);
   void bucket(std::int64_t now);
   void tell_ended(const FlyingBucket& done, std::int64_t now);
+  void tell_observed();
   void lost(int rank, std::int64_t now);
   void check_data_plane();
 
@@ -85,6 +86,7 @@ class Run {
   std::int64_t moved_ns_ = 0;           // when a step last ended
   std::uint64_t digest_ = 0;
   Status failure_;
+  std::vector<std::uint64_t> unseen_;   // plans_: responses of this step that have ended
   std::vector<RoundSample> rounds_;
 };
 

@@ -22,6 +22,7 @@ def test_classes():
                   unisono.ShutDown, unisono.NotInitialized, unisono.Forked, unisono.Refused,
                   unisono.Unavailable, unisono.Corrupted):
         assert issubclass(fault, unisono.Error)
+    assert issubclass(unisono.NotInitialized, ValueError), "what programs for Horovod catch"
 
 
 def caught(kind, call):

@@ -21,7 +21,7 @@ from .default import *  # noqa: F401,F403: the calls of Horovod's shape, listed 
 from .engine import Engine
 from .errors import (Corrupted, DuplicateName, Error, Forked, HorovodInternalError, Internal,
                      InvalidArgument, Mismatch, NotInitialized, OutOfMemory, PeerLeft, PeerLost,
-                     Refused, ShutDown, Stalled, Timeout, Unavailable)
+                     PickleFailed, Refused, ShutDown, Stalled, Timeout, Unavailable)
 from .groups import split_groups
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set
@@ -47,6 +47,7 @@ __all__ = [
     "And", "Or", "Adasum", "dtypes", "Error", "HorovodInternalError", "InvalidArgument",
     "DuplicateName", "Mismatch", "PeerLost", "PeerLeft", "Timeout", "Stalled", "NotInitialized",
     "ShutDown", "Forked", "Refused", "Unavailable", "Corrupted", "OutOfMemory", "Internal",
+    "PickleFailed",
 ]
 # Type checkers follow this form, and no unpacking.
 __all__ += _default.__all__

@@ -7,6 +7,7 @@ RuntimeError that says whether trying again can help once the job has re-formed 
 who is to blame (``rank``, ``host``, ``pid``, ``tensor``; rank is -1 for nobody in particular).
 """
 
+import pickle
 from typing import Union
 
 
@@ -34,6 +35,11 @@ class Mismatch(Error):
     """Ranks disagree on shape, element type, operator, root or group. Never retryable."""
 
 
+class PickleFailed(Error, pickle.PickleError):
+    """An object could not be pickled where it was, or unpickled somewhere; raised on every rank.
+    ``rank`` is the first rank that could not."""
+
+
 class PeerLost(Error):
     """A rank died, stopped answering or was cut off."""
 
@@ -50,8 +56,8 @@ class Stalled(Error):
     """Some ranks never submitted the operation within the stall limit."""
 
 
-class NotInitialized(Error):
-    """unisono.init() has not been called."""
+class NotInitialized(Error, ValueError):
+    """unisono.init() has not been called. A ValueError too, which is what Horovod raises."""
 
 
 class ShutDown(Error):

@@ -51,6 +51,17 @@ std::vector<std::byte> encode_verdict(const SlowRank& slow) {
   return out.take();
 }
 
+std::vector<std::byte> encode_departure(const Departure& departure) {
+  ByteWriter out;
+  out.put(ControlKind::departs);
+  out.put(SetId{0});
+  out.put_list(departure.before);
+  out.put_list(departure.unfinished);
+  out.put_list(departure.persistents);
+  out.put_list(departure.runs);
+  return out.take();
+}
+
 Result<Control> decode_control(std::span<const std::byte> message) {
   ByteReader in(message);
   Control control;
@@ -84,6 +95,15 @@ Result<Control> decode_control(std::span<const std::byte> message) {
       control.slow.late = Nanos(in.get<std::int64_t>());
       control.slow.tensors = in.get<std::uint64_t>();
       break;
+    case ControlKind::departs: {
+      Departure& departure = control.departure;
+      departure.before = in.get_list<Rank>();
+      departure.unfinished = in.get_list<SetId>();
+      departure.persistents = in.get_list<std::uint32_t>();
+      departure.runs = in.get_list<std::uint64_t>();
+      if (departure.persistents.size() != departure.runs.size()) in.fail();
+      break;
+    }
     default:
       in.fail();
   }

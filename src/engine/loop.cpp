@@ -30,7 +30,11 @@ OrderSettings order_settings(SetId set, const Options& options) {
 
 }  // namespace
 
-Loop::Loop(LoopParts parts) : parts_(std::move(parts)), gone_(parts_.peers.size(), false), waits_(parts_.peers.size()),
+Loop::Loop(LoopParts parts)
+    : parts_(std::move(parts)),
+      gone_(parts_.peers.size(), false),
+      left_before_(parts_.peers.size()),
+      waits_(parts_.peers.size()),
       earlier_waits_(parts_.peers.size()) {
   if (parts_.beats && parts_.transport->size() > 1) {
     next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
@@ -106,14 +110,17 @@ bool Loop::pass(std::size_t most_bytes) {
   for (Handover& submission : batch_) accept(submission, now);
   worked |= parts_.transport->progress(*this);
   if (now >= next_beat_) {
-    parts_.transport->beat(now, *this);
-    // What a peer did since the last beat is noticed at this one. At half the interval, that delay
-    // and dead_s together stay below what was promised for a stopped rank.
-    next_beat_ = now + seconds_to_nanos(parts_.options->heartbeat_s / 2);
+    // Twice per heartbeat_s: what a peer did since the last beat is noticed at this one. By the plan
+    // rather than by the clock, so that small delays do not add up while a peer is silent.
+    const Nanos every = seconds_to_nanos(parts_.options->heartbeat_s / 2);
+    const Time planned = now - next_beat_ < every ? next_beat_ : now;
+    parts_.transport->beat(planned, *this);
+    next_beat_ = planned + every;
     // Every other beat, so that a rank says so once per heartbeat_s.
     tell_now_ = !tell_now_;
     if (tell_now_ && failed_.ok()) tell_waits();
   }
+  if (now >= blame_at_ && failed_.ok()) blame_suspect();
   if (parts_.doorkeeper && (door_ready_ || now >= parts_.doorkeeper->deadline())) {
     door_ready_ = false;
     parts_.doorkeeper->serve(now);
@@ -133,17 +140,6 @@ bool Loop::pass(std::size_t most_bytes) {
       if (!persistent->trouble().ok()) fail_job(persistent->trouble());
     }
   }
-  if (now >= left_check_by_ && failed_.ok() && !leaving()) {
-    left_check_by_ = kNever;
-    const bool stuck = std::any_of(sets_.begin(), sets_.end(),
-                                   [](const auto& set) { return !set.second->drained(); });
-    if (stuck) {
-      const auto gone = std::find(gone_.begin(), gone_.end(), true) - gone_.begin();
-      const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(gone)];
-      fail_job(Status(Code::peer_left, cat(peer.to_string(), " shut down in the middle of a collective"),
-                      Culprit{peer.rank, peer.host, peer.pid, {}}));
-    }
-  }
   if (leaving()) keep_leaving(now);
   if (worked) refresh_counters();
   return worked;
@@ -161,7 +157,7 @@ bool Loop::ready() const {
 }
 
 Time Loop::deadline() const {
-  Time due = std::min({next_beat_, leave_by_, left_check_by_});
+  Time due = std::min({next_beat_, leave_by_, blame_at_});
   if (parts_.doorkeeper) due = std::min(due, parts_.doorkeeper->deadline());
   if (failed_.ok()) {
     for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());
@@ -192,6 +188,8 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
     refusal = name_tensor(failed_, pending.request);
   } else if (leaving()) {
     refusal = shut_down_status();
+  } else if (it != persistents_.end() && !it->second->refusal().ok()) {
+    refusal = name_tensor(it->second->refusal(), it->second->request());
   } else if (it == persistents_.end() || it->second->busy()) {
     refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
                                            "last run was done; wait on its ticket first");
@@ -215,10 +213,13 @@ void Loop::accept(Handover& submission, Time now) {
   for (Pending& pending : submission.operations) {
     const auto set = sets_.find(pending.request.set);
     Status refusal;
+    const auto ended = ended_sets_.find(pending.request.set);
     if (!failed_.ok()) {
-      refusal = name_tensor(failed_, pending.request);
+      refusal = name_tensor(first_cause(pending.request.set, failed_), pending.request);
     } else if (leaving()) {
       refusal = shut_down_status();
+    } else if (ended != ended_sets_.end()) {
+      refusal = name_tensor(ended->second.why, pending.request);
     } else if (set == sets_.end()) {
       refusal = Status(Code::invalid_argument, cat("'", pending.request.name, "': process set ",
                                                    pending.request.set, " was removed"));
@@ -243,9 +244,15 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
   auto control = decode_control(message);
   if (!control) return fail_job(lost(from, control.status()));
   if (control->kind == ControlKind::abort) return fail_job(control->status);
+  if (control->kind == ControlKind::departs) return depart(from, control->departure);
 
   const auto set = sets_.find(control->set);
   if (set == sets_.end()) {
+    if (control->kind == ControlKind::leave_request && ended_sets_.contains(control->set)) {
+      // Nothing will be agreed on there that could need the leaver.
+      parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set));
+      return;
+    }
     if (control->set < next_set_) return;   // closed already
     auto& waiting = early_[control->set];
     if (waiting.size() >= kEarlyMost) {
@@ -262,6 +269,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       }
       break;
     case ControlKind::leave_request:
+      note_leaver(from);
       set->second->member_wants_to_leave(from, now);
       // Whatever the order still has to say goes out before the leave is granted.
       set->second->advance(now, SIZE_MAX);
@@ -283,6 +291,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       judge(control->slow);
       break;
     case ControlKind::abort:
+    case ControlKind::departs:
       break;
   }
 }
@@ -292,32 +301,6 @@ Status Loop::lost(Rank rank, const Status& why) const {
   return Status(why.code() == Code::corrupted ? Code::corrupted : Code::peer_lost,
                 cat(peer.to_string(), ": ", why.message()),
                 Culprit{peer.rank, peer.host, peer.pid, {}});
-}
-
-void Loop::on_lost(Rank peer, const Status& why) {
-  gone_[static_cast<std::size_t>(peer)] = true;
-  if (leaving()) return;                    // whoever leaves does not mind who else is gone
-  fail_job(why);
-}
-
-void Loop::on_left(Rank peer) {
-  gone_[static_cast<std::size_t>(peer)] = true;
-  if (!failed_.ok()) return;
-  const Time now = parts_.clock->now();
-  left_check_by_ = now + seconds_to_nanos(parts_.options->dead_s);
-  for (auto& [id, set] : sets_) {
-    if (set->members().index_of(peer) >= 0) set->member_left(peer, now);
-  }
-}
-
-// An order knows ranks only; the engine knows who they are.
-Status Loop::name_peer(const Status& status) const {
-  Culprit culprit = status.culprit();
-  if (culprit.rank < 0 || !culprit.host.empty()) return status;
-  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(culprit.rank)];
-  culprit.host = peer.host;
-  culprit.pid = peer.pid;
-  return Status(status.code(), status.message(), std::move(culprit));
 }
 
 void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
@@ -353,6 +336,7 @@ void Loop::close_set(SetId set) {
 void Loop::fail_job(const Status& status) {
   if (!failed_.ok()) return;
   failed_ = status;
+  blame_at_ = kNever;
   log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
   const auto message = encode_abort(status);
   for (const PeerInfo& peer : parts_.peers) {
@@ -371,7 +355,7 @@ void Loop::fail_job(const Status& status) {
 void Loop::fail_all_pending(const Status& status) {
   for (Pending& pending : pendings_.take_all()) {
     Counters::add(parts_.counters->operations_failed);
-    resolve(pending, name_tensor(status, pending.request),
+    resolve(pending, name_tensor(first_cause(pending.request.set, status), pending.request),
             [this](const Request& r) { release_name(r); });
   }
 }

@@ -13,6 +13,7 @@
 #include "arena/neighbourhood.hpp"
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
+#include "engine/control.hpp"
 #include "engine/persistent.hpp"
 #include "engine/set_runner.hpp"
 #include "launch/join.hpp"
@@ -83,6 +84,14 @@ class Loop final : private TransportListener, private SetHost {
   void judge(const SlowRank& slow);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
+  bool may_say_goodbye(Time now) const;
+  Departure departure() const;
+  void depart(Rank from, const Departure& departure);
+  void end_set(SetId set, const Status& status);
+  void note_leaver(Rank rank);
+  Rank first_to_leave(const Members& members) const;
+  Status first_cause(SetId set, const Status& status) const;
+  void blame_suspect();
   void fail_all_pending(const Status& status);
   void open_world();
   void open(SetId id, Members members);
@@ -103,12 +112,19 @@ class Loop final : private TransportListener, private SetHost {
   std::uint32_t open_persistent(const Members& members, const Response& response) override;
   void release_name(const Request& request) override { parts_.names->release(request); }
   void fail_job(const Status& status) override;
-  Status name_peer(const Status& status) const override;
+  Status name_peer(const Status& status, const Members& members) override;
 
   LoopParts parts_;
   BufferPool buffers_;
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
+  // Sets that nothing can run in any more, since a member left in the middle. What was on its way
+  // still points into them.
+  struct EndedSet {
+    std::unique_ptr<SetRunner> runner;
+    Status why;
+  };
+  std::map<SetId, EndedSet> ended_sets_;
   SetTable table_;                          // all of them
   std::map<std::uint32_t, std::unique_ptr<PersistentRunner>> persistents_;
   SetId next_set_ = 1;
@@ -117,7 +133,12 @@ class Loop final : private TransportListener, private SetHost {
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
   std::vector<std::unique_ptr<BucketRun>> abandoned_;
   std::vector<Handover> batch_;
-  std::vector<bool> gone_;                  // peers that left in good order
+  std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
+  std::vector<Rank> leavers_;               // peers known to leave, first one first
+  std::vector<std::vector<Rank>> left_before_;  // by rank: whom it knew to leave when it did
+  std::vector<Rank> left_before_me_;
+  std::vector<std::pair<Rank, Status>> suspects_;  // lost, and not yet blamed
+  Time blame_at_ = kNever;
   Time next_beat_ = kNever;
   bool tell_now_ = false;
   Status failed_;
@@ -125,7 +146,7 @@ class Loop final : private TransportListener, private SetHost {
   std::vector<RankWait> waits_;             // rank 0: what the ranks said since its last beat
   std::vector<RankWait> earlier_waits_;     // the same of the beat before
   SlowRank slow_;
-  Time leave_by_ = kNever, left_check_by_ = kNever;
+  Time leave_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
 };
 

@@ -32,6 +32,7 @@ Status PersistentRunner::start(Pending& pending) {
       prototype_, std::move(pendings),
       RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
                  parts_.options, &next_move_});
+  ++started_;
   Status status = active_->start();
   if (!status.ok()) {
     active_->fail(status, kNoName);
@@ -45,9 +46,23 @@ bool PersistentRunner::advance() {
   const Step step = active_->step();
   if (step != Step::finished) return step == Step::advanced;
   Counters::add(parts_.counters->operations);
+  ++completed_;
   active_->complete(kNoName);
   active_.reset();
   return true;
+}
+
+std::unique_ptr<BucketRun> PersistentRunner::end_after(std::uint64_t runs, const Status& status) {
+  if (runs < runs_most_) {
+    runs_most_ = runs;
+    left_ = status;
+  }
+  return active_ != nullptr && started_ > runs_most_ ? stop(left_) : nullptr;
+}
+
+const Status& PersistentRunner::refusal() const {
+  static const Status kNone;
+  return started_ >= runs_most_ ? left_ : kNone;
 }
 
 const Status& PersistentRunner::trouble() const {

@@ -27,8 +27,17 @@ class PersistentRunner {
  public:
   explicit PersistentRunner(PersistentParts parts);
 
+  const Members& members() const { return parts_.members; }
   bool busy() const { return active_ != nullptr; }
+  // How many runs this rank has taken part in to their end.
+  std::uint64_t completed() const { return completed_; }
+  // A member takes part in so many runs and no more; those after them fail with the status, one that
+  // is on its way at once. Gives the run, to be kept until the transport is gone.
+  std::unique_ptr<BucketRun> end_after(std::uint64_t runs, const Status& status);
+  // Not ok when no further run can end.
+  const Status& refusal() const;
   std::size_t bytes() const { return prototype_.bytes; }
+  const Request& request() const { return prototype_.responses.front().tensors.front(); }
   // Takes the operation, and resolves it when it cannot be started.
   Status start(Pending& pending);
   bool advance();
@@ -40,6 +49,9 @@ class PersistentRunner {
   PersistentParts parts_;
   Bucket prototype_;
   std::uint64_t next_move_ = 0;
+  std::uint64_t started_ = 0, completed_ = 0;
+  std::uint64_t runs_most_ = UINT64_MAX;    // a member has left after so many
+  Status left_;                             // and this is what the others fail with
   std::unique_ptr<BucketRun> active_;
 };
 

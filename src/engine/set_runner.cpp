@@ -32,6 +32,11 @@ void SetRunner::member_wants_to_leave(Rank rank, Time now) {
   negotiate_ = true;
 }
 
+void SetRunner::leave(Time now) {
+  parts_.order->leave(now);
+  negotiate_ = true;
+}
+
 void SetRunner::member_left(Rank rank, Time now) {
   someone_left_ = true;
   Channel& channel = *parts_.channels.front();
@@ -232,7 +237,7 @@ bool SetRunner::negotiate(Time now) {
     }
     unended_.push_back({response.sequence, 0, Stance::willing});
     // At once: a name that fails here is free to be submitted anew.
-    if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error));
+    if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
   }
   parts_.timings->add_round(now);
   // Members come to planned responses at different times, so each travels as it was planned; what

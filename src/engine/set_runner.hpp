@@ -31,8 +31,9 @@ class SetHost {
   virtual void release_name(const Request& request) = 0;
   // The job cannot go on; every set stops.
   virtual void fail_job(const Status& status) = 0;
-  // The same status with host and process of the rank it blames.
-  virtual Status name_peer(const Status& status) const = 0;
+  // The same status with host and process of the rank it blames. One that left a set after others of
+  // it had left is not to blame: then the first of them is.
+  virtual Status name_peer(const Status& status, const Members& members) = 0;
 };
 
 struct SetParts {
@@ -62,6 +63,8 @@ class SetRunner {
   // Nothing new is agreed on that needs the member; what was agreed it still does.
   void member_wants_to_leave(Rank rank, Time now);
   void member_left(Rank rank, Time now);
+  // This rank is about to leave; once drained and not due, nobody waits for it in a planned bucket.
+  void leave(Time now);
   // Negotiates and moves what can be moved now; true when anything happened. Channels whose next
   // bucket is larger than most_bytes are left alone.
   bool advance(Time now, std::size_t most_bytes);

@@ -31,6 +31,10 @@ class Lockstep final : public Order {
   Status receive(Rank from, std::span<const std::byte> message, Time now) override;
   void negotiate(Time now, OrderOutput& out) override;
   void member_left(Rank rank, Time now) override;
+  void leave(Time now) override {
+    inner_->leave(now);
+    speak_again_ = true;
+  }
   void ended(std::uint64_t sequence, Stance stance, Time now) override {
     inner_->ended(sequence, stance, now);
   }

@@ -85,6 +85,9 @@ class Order {
   virtual void negotiate(Time now, OrderOutput& out) = 0;
   // A member left in good order: names that need it fail with peer_left, now and later.
   virtual void member_left(Rank rank, Time now) = 0;
+  // This member itself is about to leave: it ends the plan it follows, if any, so that nobody waits
+  // for it in a planned bucket. It takes part in what it gives out from here on.
+  virtual void leave(Time now) { static_cast<void>(now); }
   // A response this object gave out has ended here; stance is the strongest that any member took
   // (willing when it was not planned). Responses end in their order. From an unwilling one on, and
   // after a last one, planned responses count as never given out, on every member.

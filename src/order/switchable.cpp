@@ -56,6 +56,11 @@ class Switchable final : public Order {
     current_->member_left(rank, now);
   }
 
+  void leave(Time now) override {
+    leaving_ = true;
+    current_->leave(now);
+  }
+
   void ended(std::uint64_t sequence, Stance stance, Time now) override {
     // What an earlier strategy gave out concerns nobody any more.
     if (sequence >= settings_.first_sequence) current_->ended(sequence, stance, now);
@@ -100,6 +105,7 @@ class Switchable final : public Order {
     current_ = remake(strategy);
     settings_.first_sequence = next_sequence_;
     for (const Rank rank : left_) current_->member_left(rank, now);
+    if (leaving_) current_->leave(now);
     for (Request& request : unanswered) current_->submit(std::move(request), now);
     for (const auto& [from, message] : mail_.advance()) {
       if (Status status = current_->receive(from, message, now); !status) early_fault_ = status;
@@ -113,6 +119,7 @@ class Switchable final : public Order {
   EpochMail mail_;
   std::set<std::string> asked_;         // switches this member wants, not answered
   std::vector<Rank> left_;
+  bool leaving_ = false;
   Status early_fault_;                  // of a message that came before its epoch, told at the next
   std::uint64_t next_sequence_ = 0;
   OrderCounts replaced_;                // of the strategies before this one

@@ -88,6 +88,12 @@ class Topo final : public Order {
     if (planned_) planned_->member_left();
   }
 
+  void leave(Time now) override {
+    leaving_ = true;
+    inner_->leave(now);
+    if (planned_) planned_->member_left();
+  }
+
   void ended(std::uint64_t sequence, Stance stance, Time now) override {
     if (planned_ && sequence >= planned_->first_sequence()) {
       if (planned_->ended(sequence, stance, now)) fall_back(now);
@@ -177,7 +183,7 @@ class Topo final : public Order {
       joining_.reset();
       consent(now);
     }
-    if (state_ != State::learning || equal < wanted_ || !left_.empty()) return;
+    if (state_ != State::learning || equal < wanted_ || !left_.empty() || leaving_) return;
     state_ = State::proposing;
     ++attempt_;
     level_.restart();
@@ -270,7 +276,7 @@ class Topo final : public Order {
     planned_.emplace(plan_, next_sequence_, TopoTimes{policy_.grace, patience_}, now);
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
     if (early_nudge_ && early_nudge_->attempt == attempt_) planned_->nudged(early_nudge_->position);
-    if (!left_.empty()) planned_->member_left();
+    if (!left_.empty() || leaving_) planned_->member_left();
   }
 
   void fall_back(Time now) {
@@ -352,6 +358,7 @@ class Topo final : public Order {
   std::uint64_t next_sequence_;
   OrderCounts replaced_;                // of the inner orders before this one
   std::vector<Rank> left_;
+  bool leaving_ = false;                // this member is about to leave
   Status fault_;                        // found outside receive(), told at the next
 };
 

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import pytest
 
+# So that a fault does not hang the suite; no test says how soon something happens.
+PATIENCE_S = 120
 UNISONO = os.environ.get("UNISONO_BIN") or shutil.which("unisono")
 pytestmark = pytest.mark.skipif(not UNISONO, reason="no unisono command; set UNISONO_BIN")
 
 
-def run(*arguments, timeout=60, **more):
+def run(*arguments, timeout=PATIENCE_S, **more):
     return subprocess.run([UNISONO, "run", *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, **more)
 
@@ -38,7 +40,7 @@ def alive(pid):
     return state != "Z"
 
 
-def wait_until(condition, limit_s=10):
+def wait_until(condition, limit_s=PATIENCE_S):
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         if condition():
@@ -55,8 +57,8 @@ def pids_in(folder, count):
 
 # Each rank leaves its own number and that of a child that ran away into its own session.
 RUNAWAY = ('echo $$ > "$DIR/pid.$UNISONO_RANK"; '
-           'setsid sh -c \'echo $$ > "$DIR/pid.child$UNISONO_RANK"; exec sleep 300\' & '
-           'sleep 300')
+           'setsid sh -c \'echo $$ > "$DIR/pid.child$UNISONO_RANK"; exec sleep 1000\' & '
+           'sleep 1000')
 
 
 def test_version_and_options():
@@ -147,11 +149,9 @@ def test_missing_program_is_exit_3():
 
 def test_verdict_names_the_first_to_fail(tmp_path):
     verdict = tmp_path / "v.json"
-    began = time.monotonic()
     result = run("-np", 3, "--grace", "0.3", "--json", verdict, "sh", "-c",
-                 "echo working; [ $UNISONO_RANK = 1 ] && { echo broken pump >&2; exit 7; }; sleep 60")
+                 "echo working; [ $UNISONO_RANK = 1 ] && { echo broken pump >&2; exit 7; }; sleep 1000")
     assert result.returncode == 1
-    assert time.monotonic() - began < 10
     assert "first to fail: rank 1" in result.stderr and "exit code 7" in result.stderr
     assert "    | broken pump" in result.stderr
     found = json.loads(verdict.read_text())
@@ -163,7 +163,7 @@ def test_verdict_names_the_first_to_fail(tmp_path):
 
 def test_signal_is_named():
     result = run("-np", 2, "--grace", "0.2", "sh", "-c",
-                 "[ $UNISONO_RANK = 0 ] && kill -SEGV $$; sleep 30")
+                 "[ $UNISONO_RANK = 0 ] && kill -SEGV $$; sleep 1000")
     assert result.returncode == 1 and "rank 0" in result.stderr and "SIGSEGV" in result.stderr
 
 
@@ -174,16 +174,15 @@ def test_json_on_standard_output_stands_alone():
 
 
 def test_timeout_names_the_unfinished():
-    began = time.monotonic()
-    result = run("-np", 2, "--timeout", "0.5", "sh", "-c", "[ $UNISONO_RANK = 1 ] && sleep 60; true")
-    assert result.returncode == 1 and time.monotonic() - began < 5
+    result = run("-np", 2, "--timeout", "0.5", "sh", "-c", "[ $UNISONO_RANK = 1 ] && sleep 1000; true")
+    assert result.returncode == 1
     assert "--timeout 0.5" in result.stderr and "rank 1 had not finished" in result.stderr
 
 
 def test_ranks_that_ignore_sigterm_are_killed():
-    began = time.monotonic()
-    result = run("-np", 2, "--timeout", "0.3", "sh", "-c", "trap '' TERM; sleep 60 & wait; sleep 60")
-    assert result.returncode == 1 and time.monotonic() - began < 10
+    result = run("-np", 2, "--timeout", "0.3", "sh", "-c",
+                 "trap '' TERM; sleep 1000 & wait; sleep 1000")
+    assert result.returncode == 1
 
 
 def test_ctrl_c_reaches_the_ranks(tmp_path):
@@ -191,7 +190,7 @@ def test_ctrl_c_reaches_the_ranks(tmp_path):
     job = start("-np", 2, "sh", "-c", script, env={**os.environ, "DIR": str(tmp_path)})
     pids = pids_in(tmp_path, 2)
     job.send_signal(signal.SIGINT)
-    out, err = job.communicate(timeout=10)
+    out, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 130 and "interrupted by SIGINT" in err
     assert sorted(out.splitlines()) == ["[0] bye", "[1] bye"]
     assert not any(map(alive, pids))
@@ -199,12 +198,12 @@ def test_ctrl_c_reaches_the_ranks(tmp_path):
 
 def test_second_ctrl_c_kills_at_once(tmp_path):
     script = 'trap "" INT TERM; echo $$ > "$DIR/pid.$UNISONO_RANK"; while :; do sleep 0.05; done'
-    job = start("-np", 2, "--grace", "60", "sh", "-c", script, env={**os.environ, "DIR": str(tmp_path)})
+    job = start("-np", 2, "--grace", "1000", "sh", "-c", script, env={**os.environ, "DIR": str(tmp_path)})
     pids = pids_in(tmp_path, 2)
     job.send_signal(signal.SIGINT)
     time.sleep(0.3)
     job.send_signal(signal.SIGINT)
-    job.communicate(timeout=10)
+    job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 130
     assert not any(map(alive, pids))
 
@@ -215,13 +214,13 @@ def test_dead_launcher_leaves_no_processes(tmp_path, number, code):
     pids = pids_in(tmp_path, 4)
     assert all(map(alive, pids))
     job.send_signal(number)
-    assert job.wait(timeout=10) == code
-    assert wait_until(lambda: not any(map(alive, pids)), 5), [p for p in pids if alive(p)]
+    assert job.wait(timeout=PATIENCE_S) == code
+    assert wait_until(lambda: not any(map(alive, pids))), [p for p in pids if alive(p)]
     job.communicate()
 
 
 def test_children_of_a_finished_rank_are_ended(tmp_path):
-    script = 'setsid sh -c \'echo $$ > "$DIR/pid.$UNISONO_RANK"; exec sleep 300\' & sleep 0.3; exit 0'
+    script = 'setsid sh -c \'echo $$ > "$DIR/pid.$UNISONO_RANK"; exec sleep 1000\' & sleep 0.3; exit 0'
     result = run("-np", 2, "sh", "-c", script, env={**os.environ, "DIR": str(tmp_path)})
     assert result.returncode == 0
     assert not any(map(alive, pids_in(tmp_path, 2)))
@@ -244,3 +243,42 @@ def test_agent_protocol_over_a_stand_in_for_ssh(tmp_path):
         pytest.skip("this machine has no address but loopback")
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == ["[0] a 0 0/1", "[1] b 1 0/2", "[2] b 2 1/2"]
+
+
+def stand_in(folder, script):
+    """A remote shell that does as the script says instead of reaching a host."""
+    shell = folder / "shell"
+    shell.write_text("#!/bin/sh\nhost=$1; shift\n" + script)
+    shell.chmod(0o755)
+    return shell
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_remote_shell_that_closes_its_output_but_lives_is_ended(tmp_path, deaf):
+    trap = "trap '' TERM HUP\n" if deaf else ""
+    shell = stand_in(tmp_path, f'{trap}echo $$ > "$DIR/pid.shell"\nexec >&- 2>&-\n'
+                               "while :; do sleep 0.1; done\n")
+    result = run("-H", "a:1", "--force-ssh", "--rsh", shell, "true",
+                 env={**os.environ, "DIR": str(tmp_path)})
+    assert result.returncode == 1, result.stderr
+    assert "host a" in result.stderr and "did not end" in result.stderr
+    assert not any(map(alive, pids_in(tmp_path, 1)))
+
+
+def test_remote_shell_that_lives_on_after_a_good_end_changes_nothing(tmp_path):
+    shell = stand_in(tmp_path, '"$@"\nexec >&- 2>&-\nwhile :; do sleep 0.1; done\n')
+    result = run("-H", "127.0.0.1:1", "--force-ssh", "--rsh", shell, "sh", "-c", "echo fine")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "[0] fine\n"
+
+
+def test_remote_shell_that_never_reads_does_not_stop_the_launcher(tmp_path):
+    """The launcher has more to say than a pipe holds, and is interrupted meanwhile."""
+    shell = stand_in(tmp_path, 'echo $$ > "$DIR/pid.shell"\nwhile :; do sleep 0.1; done\n')
+    job = start("-H", "a:1", "--force-ssh", "--rsh", shell, "true", "x" * 100_000, "y" * 100_000,
+                env={**os.environ, "DIR": str(tmp_path)})
+    pids = pids_in(tmp_path, 1)
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=PATIENCE_S)
+    assert job.returncode == 130 and "interrupted by SIGINT" in err
+    assert not any(map(alive, pids))

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+# So that a fault does not hang the suite; no test says how soon something happens.
+PATIENCE_S = 120
 UNISONO = os.environ.get("UNISONO_BIN") or shutil.which("unisono")
 SSHD = shutil.which("sshd") or ("/usr/sbin/sshd" if os.path.exists("/usr/sbin/sshd") else None)
 pytestmark = [
@@ -72,7 +74,7 @@ class Server:
 
     def run(self, *words, known="known", **more):
         return subprocess.run([UNISONO, "run", *self.arguments(known), *words], capture_output=True,
-                              text=True, timeout=60, **more)
+                              text=True, timeout=PATIENCE_S, **more)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,7 @@ def alive(pid):
         return False
 
 
-def wait_until(condition, limit_s=10):
+def wait_until(condition, limit_s=PATIENCE_S):
     end = time.monotonic() + limit_s
     while time.monotonic() < end and not condition():
         time.sleep(0.05)
@@ -138,7 +140,7 @@ def test_missing_program_on_the_host_is_exit_3(server):
 
 def test_failure_on_the_host_is_told(server):
     result = server.run("--grace", "0.3", "sh", "-c",
-                        "[ $UNISONO_RANK = 1 ] && { echo cracked >&2; exit 5; }; sleep 60")
+                        "[ $UNISONO_RANK = 1 ] && { echo cracked >&2; exit 5; }; sleep 1000")
     assert result.returncode == 1
     assert "first to fail: rank 1 on 127.0.0.1" in result.stderr and "exit code 5" in result.stderr
     assert "    | cracked" in result.stderr
@@ -146,7 +148,7 @@ def test_failure_on_the_host_is_told(server):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_when_the_launcher_ends(server, tmp_path, number):
-    script = 'echo $$ > "$DIR/pid.$UNISONO_RANK"; sleep 300 & echo $! > "$DIR/pid.child$UNISONO_RANK"; wait'
+    script = 'echo $$ > "$DIR/pid.$UNISONO_RANK"; sleep 1000 & echo $! > "$DIR/pid.child$UNISONO_RANK"; wait'
     job = subprocess.Popen([UNISONO, "run", *server.arguments(), "--grace", "1", "-x", f"DIR={tmp_path}",
                             "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert wait_until(lambda: len(list(tmp_path.glob("pid.*"))) == 4)
@@ -154,6 +156,6 @@ def test_nothing_is_left_when_the_launcher_ends(server, tmp_path, number):
     pids = [int(path.read_text()) for path in tmp_path.glob("pid.*")]
     assert all(map(alive, pids))
     job.send_signal(number)
-    job.wait(timeout=10)
-    assert wait_until(lambda: not any(map(alive, pids)), 5), [p for p in pids if alive(p)]
+    job.wait(timeout=PATIENCE_S)
+    assert wait_until(lambda: not any(map(alive, pids))), [p for p in pids if alive(p)]
     job.communicate()

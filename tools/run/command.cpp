@@ -16,6 +16,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/retry.hpp"
 #include "base/text.hpp"
 #include "exit_codes.hpp"
 #include "launch/handshake.hpp"
@@ -214,7 +215,8 @@ Result<JobKey> key_for(const std::string& path) {
                   cat("--key-file ", path, " must be private; chmod 600 it"));
   }
   if (about.st_size != static_cast<off_t>(key.size()) ||
-      ::read(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+      retried([&] { return ::read(file.get(), key.data(), key.size()); }) !=
+          static_cast<ssize_t>(key.size())) {
     return Status(Code::invalid_argument, cat("--key-file ", path, " must hold exactly 32 bytes; ",
                                               "head -c 32 /dev/urandom makes one"));
   }

@@ -14,13 +14,17 @@ constexpr std::size_t kHead = 9;
 constexpr std::uint32_t kBodyMost = 4u << 20;
 }  // namespace
 
-bool write_frame(int fd, const Frame& frame) {
+std::string frame_bytes(const Frame& frame) {
   const auto length = static_cast<std::uint32_t>(frame.body.size());
   std::string bytes(kHead, '\0');
   std::memcpy(bytes.data(), &length, 4);
   bytes[4] = static_cast<char>(frame.kind);
   std::memcpy(bytes.data() + 5, &frame.rank, 4);
-  bytes += frame.body;
+  return bytes += frame.body;
+}
+
+bool write_frame(int fd, const Frame& frame) {
+  const std::string bytes = frame_bytes(frame);
   std::size_t at = 0;
   while (at < bytes.size()) {
     const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);

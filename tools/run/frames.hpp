@@ -33,6 +33,8 @@ struct Frame {
   std::string body;
 };
 
+// What goes over the pipe for it.
+std::string frame_bytes(const Frame& frame);
 // Writes all of it or gives false. Blocks while the other side is slow.
 bool write_frame(int fd, const Frame& frame);
 

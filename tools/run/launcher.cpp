@@ -68,7 +68,8 @@ class Launcher {
   void catch_signals() {
     sigset_t wanted;
     sigemptyset(&wanted);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, number);
+    // A child's end only wakes: the session that it belongs to looks for itself.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&wanted, number);
     ::sigprocmask(SIG_BLOCK, &wanted, &old_mask_);
     ::signal(SIGPIPE, SIG_IGN);
     signals_ = Fd(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -91,14 +92,18 @@ class Launcher {
   void sleep_and_collect() {
     std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}};
     for (const auto& session : sessions_) session->watch(fds);
-    const double wake =
+    double wake =
         std::min({term_at_, kill_at_, give_up_at_, started_ ? kNeverS : connect_by_, timeout_at()});
+    for (const auto& session : sessions_) {
+      const Time due = session->deadline();
+      if (due != kNever) wake = std::min(wake, nanos_to_seconds(due - began_));
+    }
     const double left = std::clamp(wake - elapsed(), 0.0, 3600.0);
     ::poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
 
     signalfd_siginfo info;
     while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-      interrupted(static_cast<int>(info.ssi_signo));
+      if (info.ssi_signo != SIGCHLD) interrupted(static_cast<int>(info.ssi_signo));
     }
     for (auto& session : sessions_) {
       std::vector<Event> events;
@@ -219,6 +224,8 @@ class Launcher {
 
   JobEnd finish() {
     output_.finish();
+    // All at once, so that they end side by side.
+    for (auto& session : sessions_) session->hang_up();
     sessions_.clear();
     end_.duration_s = elapsed();
     if (end_.first >= 0) end_.last_lines = output_.last_lines(end_.first);

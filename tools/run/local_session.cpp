@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "base/fd.hpp"
+#include "base/retry.hpp"
 #include "base/text.hpp"
 #include "launch/sockets.hpp"
 #include "run/session.hpp"
@@ -243,7 +244,7 @@ class LocalSession final : public HostSession {
       if (n != sizeof report) {
         // The supervisor is gone and so is everything below it; what was printed is still there.
         child.process.control.reset();
-        ::waitpid(child.process.supervisor, nullptr, 0);
+        retried([&] { return ::waitpid(child.process.supervisor, nullptr, 0); });
         read_output(child, child.process.out, Event::Kind::out, events);
         read_output(child, child.process.err, Event::Kind::err, events);
         child.process.out.reset();

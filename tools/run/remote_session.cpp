@@ -9,9 +9,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <sstream>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
+#include "base/retry.hpp"
 #include "base/text.hpp"
 #include "exit_codes.hpp"
 #include "run/frames.hpp"
@@ -57,31 +61,38 @@ class RemoteSession final : public HostSession {
  public:
   RemoteSession(const RunSettings& settings, const HostPlan& plan, const JobKey& key)
       : settings_(settings), plan_(plan), key_(key) {}
+  // A shell that neither ends nor obeys is left to the system: the launcher does not wait for ever.
   ~RemoteSession() override {
-    to_.reset();
-    if (pid_ > 0) {
-      ::kill(pid_, SIGTERM);
-      ::waitpid(pid_, nullptr, 0);
+    hang_up();
+    for (const int number : {0, SIGKILL}) {
+      if (pid_ > 0 && number != 0) ::kill(-pid_, number);
+      const Time until = (number == 0 ? hung_up_ : clock_.now()) + kObey;
+      while (pid_ > 0 && !ended() && clock_.now() < until) {
+        const timespec pause{0, 2'000'000};
+        ::nanosleep(&pause, nullptr);
+      }
     }
   }
 
   const std::string& host() const override { return plan_.host; }
 
   void open() override {
-    int to[2], from[2], err[2];
-    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0 ||
-        ::pipe2(err, O_CLOEXEC) != 0) {
-      return fail(cat("cannot make pipes: ", std::strerror(errno)), kMachineLacks);
+    Fd far_to, far_from, far_err;
+    if (!make_pipe(far_to, to_) || !make_pipe(from_, far_from) || !make_pipe(err_, far_err)) {
+      const int error = errno;
+      close_lines();
+      return fail(cat("cannot make pipes: ", std::strerror(error)), kMachineLacks);
     }
-    const Fd far_to(to[0]), far_from(from[1]), far_err(err[1]);
-    to_ = Fd(to[1]);
-    from_ = Fd(from[0]);
-    err_ = Fd(err[0]);
     const pid_t launcher = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) become_shell(launcher, far_to.get(), far_from.get(), far_err.get());
-    if (pid_ < 0) return fail(cat("cannot start ssh: ", std::strerror(errno)), kMachineLacks);
-    for (const Fd* fd : {&from_, &err_}) {
+    if (pid_ < 0) {
+      const int error = errno;
+      close_lines();
+      return fail(cat("cannot start ssh: ", std::strerror(error)), kMachineLacks);
+    }
+    ::setpgid(pid_, pid_);  // the shell does so, too; whoever comes first
+    for (const Fd* fd : {&to_, &from_, &err_}) {
       ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
     }
     // A write that fails shows itself as the end of what can be read.
@@ -98,24 +109,49 @@ class RemoteSession final : public HostSession {
   void watch(std::vector<pollfd>& fds) const override {
     if (from_.valid()) fds.push_back({from_.get(), POLLIN, 0});
     if (err_.valid()) fds.push_back({err_.get(), POLLIN, 0});
+    if (to_.valid() && !unsent_.empty()) fds.push_back({to_.get(), POLLOUT, 0});
   }
+  Time deadline() const override { return pid_ > 0 ? hurry_at_ : kNever; }
 
   void pump(std::vector<Event>& events) override {
+    flush();
     read_notes(events);
     if (from_.valid()) {
       const bool alive = frames_.fill(from_.get());
       if (frames_.greeted()) {
         while (auto frame = frames_.next()) take(*frame, events);
       }
-      if (!alive) end(events);
+      if (!alive) {
+        close_lines();
+        hurry_at_ = clock_.now() + kEndItself;
+      }
     }
+    if (!from_.valid() && pid_ > 0) await_end(events);
     events.insert(events.end(), pending_.begin(), pending_.end());
     pending_.clear();
   }
 
-  bool over() const override { return !from_.valid() && pending_.empty(); }
+  void hang_up() override {
+    to_.reset();
+    if (pid_ <= 0 || hung_up_ != kNever) return;
+    hung_up_ = clock_.now();
+    ::kill(-pid_, SIGTERM);
+  }
+
+  bool over() const override { return !from_.valid() && pid_ <= 0 && pending_.empty(); }
 
  private:
+  // How long a shell that has closed its output may take to end, and one that was told to.
+  static constexpr Nanos kEndItself = std::chrono::seconds(2), kObey = std::chrono::seconds(1);
+
+  static bool make_pipe(Fd& read, Fd& write) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = Fd(ends[0]);
+    write = Fd(ends[1]);
+    return true;
+  }
+
   [[noreturn]] void become_shell(pid_t launcher, int in, int out, int err) const {
     ::setpgid(0, 0);  // Ctrl-C is for the launcher, which passes it on in its own way
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -137,8 +173,20 @@ class RemoteSession final : public HostSession {
     ::_exit(126);
   }
 
+  // A shell that does not read keeps the frame here, not the launcher from its work.
   void send(const Frame& frame) {
-    if (to_.valid() && !write_frame(to_.get(), frame)) to_.reset();
+    if (!to_.valid()) return;
+    unsent_ += frame_bytes(frame);
+    flush();
+  }
+  void flush() {
+    while (to_.valid() && !unsent_.empty()) {
+      const ssize_t n = ::write(to_.get(), unsent_.data(), unsent_.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (n <= 0) return to_.reset();
+      unsent_.erase(0, static_cast<std::size_t>(n));
+    }
   }
 
   void fail(std::string why, int code) {
@@ -192,16 +240,32 @@ class RemoteSession final : public HostSession {
     }
   }
 
-  void end(std::vector<Event>& events) {
+  void close_lines() {
     from_.reset();
     to_.reset();
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
+  }
+
+  // True once the shell's process is no more.
+  bool ended() {
+    const pid_t pid = retried([&] { return ::waitpid(pid_, &wait_status_, WNOHANG); });
+    if (pid == 0) return false;
+    if (pid < 0) wait_status_ = -1;         // somebody else has fetched it
     pid_ = -1;
+    return true;
+  }
+
+  // Nothing more comes from the host; its shell is to end as well, or is made to.
+  void await_end(std::vector<Event>& events) {
+    if (!ended()) {
+      if (clock_.now() < hurry_at_) return;
+      ::kill(-pid_, std::exchange(hurried_, true) ? SIGKILL : SIGTERM);
+      hurry_at_ = clock_.now() + kObey;
+      return;
+    }
     read_notes(events);
+    err_.reset();                           // children of the shell may hold the other end
     if (told_ || exited_ == plan_.ranks.size()) return;
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    explain(code);
+    explain(WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : -1);
   }
 
   // Why the connection ended before its ranks did, and what mends it.
@@ -244,6 +308,12 @@ class RemoteSession final : public HostSession {
                       "); install the same one"),
                   kJobFailed);
     }
+    if (hurried_) {
+      return fail(cat("the remote shell for ", host,
+                      " closed its output without a word from the host, but did not end, and was "
+                      "ended; run it by hand to see what it waits for"),
+                  kJobFailed);
+    }
     const std::string last = notes_.empty() ? "" : cat(": ", notes_.substr(0, notes_.find('\n')));
     fail(cat("the connection to ", host, " ended (exit code ", code, ")", last), kJobFailed);
   }
@@ -251,8 +321,14 @@ class RemoteSession final : public HostSession {
   RunSettings settings_;
   HostPlan plan_;
   JobKey key_;
+  SteadyClock clock_;
   pid_t pid_ = -1;
+  int wait_status_ = 0;
+  Time hurry_at_ = kNever;                  // when the shell is next told to end
+  Time hung_up_ = kNever;
+  bool hurried_ = false;
   Fd to_, from_, err_;
+  std::string unsent_;
   FrameReader frames_;
   std::string notes_;
   std::vector<Event> pending_;

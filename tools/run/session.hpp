@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "launch/handshake.hpp"
 #include "run/plan.hpp"
 #include "unisono/status.hpp"
@@ -42,7 +43,11 @@ class HostSession {
   virtual void start(const std::string& address) = 0;
   virtual void signal(int number) = 0;
   virtual void watch(std::vector<pollfd>& fds) const = 0;
+  // When pump() must run although nothing of watch() is ready and no child has ended.
+  virtual Time deadline() const { return kNever; }
   virtual void pump(std::vector<Event>& events) = 0;
+  // The job is over: tells the host to end. The destructor waits for it, but not for long.
+  virtual void hang_up() {}
   // Everything has ended and all its events were given.
   virtual bool over() const = 0;
 };

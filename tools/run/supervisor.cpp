@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/supervisor.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,10 +14,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 
+#include "base/retry.hpp"
 #include "base/text.hpp"
 
 namespace unisono::tools {
@@ -31,16 +34,32 @@ double now_s() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+// Kernels before 5.9 know no ranges: there, what is open is asked for.
+void close_range_of(unsigned from, unsigned to) {
+  if (::syscall(SYS_close_range, from, to, 0) == 0) return;
+  std::vector<unsigned> open;
+  if (DIR* folder = ::opendir("/proc/self/fd")) {
+    while (const dirent* entry = ::readdir(folder)) {
+      const auto fd = static_cast<unsigned>(std::strtoul(entry->d_name, nullptr, 10));
+      if (entry->d_name[0] != '.' && static_cast<int>(fd) != ::dirfd(folder)) open.push_back(fd);
+    }
+    ::closedir(folder);
+  }
+  for (const unsigned fd : open) {
+    if (fd >= from && fd <= to) ::close(static_cast<int>(fd));
+  }
+}
+
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   unsigned from = 3;
   for (const int fd : kept) {
     if (fd < 3) continue;
     const auto at = static_cast<unsigned>(fd);
-    if (at > from) ::syscall(SYS_close_range, from, at - 1, 0);
+    if (at > from) close_range_of(from, at - 1);
     from = at + 1;
   }
-  ::syscall(SYS_close_range, from, ~0u, 0);
+  close_range_of(from, ~0u);
 }
 
 std::vector<pid_t> children() {
@@ -171,7 +190,8 @@ class Supervisor {
   int error = 0;
   Report report{Report::Kind::started, rank};
   if (rank < 0) report = {Report::Kind::not_started, EAGAIN};
-  if (rank > 0 && ::read(failure[0], &error, sizeof error) == sizeof error) {
+  const auto told = [&] { return ::read(failure[0], &error, sizeof error); };
+  if (rank > 0 && retried(told) == sizeof error) {
     report = {Report::Kind::not_started, error};
   }
   ::close(failure[0]);
@@ -183,19 +203,26 @@ class Supervisor {
 }  // namespace
 
 Result<Supervised> start_supervised(const Start& start) {
-  int control[2], out[2], err[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0 ||
-      ::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
-    return Status(Code::unavailable, cat("cannot start a rank: ", std::strerror(errno)));
-  }
-  const Fd far_control(control[1]), far_out(out[1]), far_err(err[1]);
-  Supervised started{-1, Fd(control[0]), Fd(out[0]), Fd(err[0])};
+  Supervised started;
+  Fd far_control, far_out, far_err;
+  const auto hold = [](const int (&ends)[2], Fd& near, Fd& far) {
+    near = Fd(ends[0]);
+    far = Fd(ends[1]);
+    return true;
+  };
+  int ends[2];
+  const bool made =
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+      hold(ends, started.control, far_control) && ::pipe2(ends, O_CLOEXEC) == 0 &&
+      hold(ends, started.out, far_out) && ::pipe2(ends, O_CLOEXEC) == 0 &&
+      hold(ends, started.err, far_err);
+  if (!made) return Status(Code::unavailable, cat("cannot start a rank: ", std::strerror(errno)));
   started.supervisor = ::fork();
   if (started.supervisor < 0) {
     return Status(Code::unavailable, cat("cannot start a rank: ", std::strerror(errno)));
   }
   if (started.supervisor == 0) {
-    ::close(control[0]);
+    started.control.reset();
     supervise(start, far_control.get(), far_out.get(), far_err.get());
   }
   for (const Fd* fd : {&started.out, &started.err, &started.control}) {

@@ -37,7 +37,7 @@ def test_switching_in_the_middle_of_steps_loses_nothing(order: str) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_late_rank_is_named_by_all(order: str) -> None:
-    run("late", ORDER=order)
+    run("late", ORDER=order, HEARTBEAT_S="0.5")
 
 
 @pytest.mark.parametrize("order", ["coordinator", "tree", "cache"])

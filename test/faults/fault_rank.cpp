@@ -5,7 +5,8 @@
 //   fault_rank MODE [key=value ...]
 //   loop      allreduces until an error, or rank 0 stops all by stop_s or SIGTERM; checks every sum
 //             elements, tensors, dtype=float32|float64|int64, stop_s, end=leave|abrupt, linger_s
-//             fault=kill|stop|exit|quit on fault_rank after fault_ms; slow_s on slow_rank once
+//             fault=kill|stop|exit|quit on fault_rank after fault_ms; slow_s on slow_rank in slow_round
+//             holder=fork|clone|spawn: holder_rank first starts a process that outlives it
 //   kind      one collective of what=tiny|user|arena|fused|persistent|broadcast|allgather|
 //             reducescatter|alltoall|barrier after the other until an error; checks every result
 //   mismatch  what=shape|dtype|op|root|kind: the last rank differs
@@ -81,6 +82,23 @@ void start_fault(const std::string& fault, double after_ms, Rank rank) {
     if (fault == "stop") ::kill(::getpid(), SIGSTOP);
     if (fault == "exit") ::_exit(3);
   }).detach();
+}
+
+// A process that keeps what it was given, as a worker that loads data does, and outlives its parent.
+// fork runs the handlers of libraries, clone none of them, spawn another program.
+void start_holder(const std::string& how, Rank rank) {
+  const pid_t pid = how == "fork" ? ::fork() : how == "clone" ? ::_Fork() : ::vfork();
+  if (pid == 0 && how == "spawn") {
+    ::execlp("sh", "sh", "-c", "exec sleep 1000 >&- 2>&-", nullptr);
+    ::_exit(1);
+  }
+  if (pid == 0) {
+    // The test reads its parent's output to the end.
+    for (int fd = 0; fd < 3; ++fd) ::close(fd);
+    ::alarm(1000);
+    for (;;) ::pause();
+  }
+  JsonLine("holder", rank).number("pid", pid).print();
 }
 
 struct Tensor {
@@ -178,6 +196,7 @@ template <typename T>
 void loop(Engine& engine, const Arguments& arguments) {
   const Rank rank = engine.rank();
   const auto elements = static_cast<std::size_t>(arguments.number("elements", 1024));
+  const auto slow_round = static_cast<std::int64_t>(arguments.number("slow_round", 3));
   const double stop_s = arguments.number("stop_s", 0), slow_s = arguments.number("slow_s", 0);
   const std::int64_t begin = monotonic_ns();
   std::vector<Tensor> tensors(static_cast<std::size_t>(arguments.number("tensors", 1)));
@@ -194,7 +213,7 @@ void loop(Engine& engine, const Arguments& arguments) {
     const double ran_s = static_cast<double>(monotonic_ns() - begin) * 1e-9;
     const bool stop = rank == 0 && (asked_to_stop != 0 || (stop_s > 0 && ran_s >= stop_s));
     for (Tensor& tensor : tensors) Sums<T>::fill(tensor, rank, round, stop);
-    if (slow_s > 0 && round == 3 && rank == static_cast<int>(arguments.number("slow_rank", 0))) {
+    if (slow_s > 0 && round == slow_round && rank == static_cast<int>(arguments.number("slow_rank", 0))) {
       pause_s(slow_s);
     }
     for (Tensor& tensor : tensors) {
@@ -292,6 +311,10 @@ int run(const std::string& mode, const Arguments& arguments) {
   if (Status status = engine.barrier().wait(); !status) {
     tell_status("error", engine.rank(), status).number("at_ns", monotonic_ns()).print();
     return 0;
+  }
+  if (const std::string how = arguments.text("holder", "");
+      !how.empty() && engine.rank() == static_cast<int>(arguments.number("holder_rank", 0))) {
+    start_holder(how, engine.rank());
   }
   JsonLine("ready", engine.rank()).number("pid", ::getpid()).print();
   const std::string dtype = arguments.text("dtype", "float32");

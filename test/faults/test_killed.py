@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""A rank ends in the middle of a collective: everyone else learns it within a second, all name the
-same rank, and no tensor is half reduced."""
+"""A rank ends in the middle of a collective: everyone else learns it from the end itself, not from
+silence; all name the same rank, and no tensor is half reduced."""
 
+import os
 import random
 import signal
 import time
 
 import pytest
 
-from harness import TRANSPORTS, Job, check_blame, kill_once
+from harness import SILENT_S, TRANSPORTS, Job, check_blame, kill_once
 
-LIMIT_MS = 1000
 SHAPES = [("elements=16",), ("elements=300000", "dtype=float64"),
           ("elements=5000", "tensors=12", "dtype=int64")]
 
@@ -21,9 +21,9 @@ def check_kills(transport: str, count: int, size: int, seed: int) -> list[float]
     worst = []
     for kill in range(count):
         arguments = SHAPES[kill % len(SHAPES)] + (("end=abrupt",) if rng.random() < 0.5 else ())
-        latencies, _ = kill_once(size, transport, rng, *arguments)
+        print(f"seed {seed}, kill {kill}, {arguments}")
+        latencies, _ = kill_once(size, transport, rng, *arguments, options=SILENT_S)
         worst.append(max(latencies))
-        assert worst[-1] <= LIMIT_MS, f"seed {seed}, kill {kill}, {arguments}: {latencies}"
     return worst
 
 
@@ -36,21 +36,47 @@ def test_killed_rank_is_named_by_all(transport: str) -> None:
 @pytest.mark.parametrize("culprit", [0, 2])
 def test_rank_that_exits_is_named_by_all(transport: str, culprit: int) -> None:
     with Job(3, "loop", "fault=exit", f"fault_rank={culprit}", "fault_ms=30",
-             transport=transport) as job:
-        errors = job.errors(culprit)
-        at = job.ranks[culprit].events("fault")[0]["at_ns"]
-        check_blame(job, culprit, errors, "PeerLost")
-        assert max(e["at_ns"] for e in errors) - at <= LIMIT_MS * 1e6
+             transport=transport, options=SILENT_S) as job:
+        check_blame(job, culprit, job.errors(culprit), "PeerLost")
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("culprit", [0, 2])
-def test_rank_that_shuts_down_early_is_named_by_all(transport: str, culprit: int) -> None:
-    # The others stay for a moment: whoever leaves next is as good a reason for those behind.
-    with Job(3, "loop", "fault=quit", f"fault_rank={culprit}", "fault_ms=30", "linger_s=0.5",
-             transport=transport) as job:
-        errors = job.errors(culprit)
-        check_blame(job, culprit, errors, "PeerLeft")
+@pytest.mark.parametrize("end", ["leave", "abrupt"])
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_all_name_the_first_who_ended_and_not_who_ended_because_of_it(
+        transport: str, end: str, culprit: int) -> None:
+    # Whoever has its error ends at once, before those behind have theirs.
+    for _ in range(5):
+        with Job(3, "loop", "fault=exit", f"fault_rank={culprit}", "fault_ms=20", f"end={end}",
+                 "slow_rank=2", "slow_s=0.1", transport=transport, options=SILENT_S) as job:
+            check_blame(job, culprit, job.errors(culprit), "PeerLost")
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("end", ["leave", "abrupt"])
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_rank_that_shuts_down_early_is_named_by_all(transport: str, end: str,
+                                                    culprit: int) -> None:
+    for late in (0, 1, 2):
+        with Job(3, "loop", "fault=quit", f"fault_rank={culprit}", "fault_ms=0", f"end={end}",
+                 f"slow_rank={late}", "slow_round=1", "slow_s=0.1", transport=transport,
+                 options=SILENT_S) as job:
+            check_blame(job, culprit, job.errors(culprit), "PeerLeft")
+
+
+@pytest.mark.parametrize("transport, holder", [
+    ("shm", "fork"), ("shm", "clone"), ("shm", "spawn"), ("tcp", "fork"), ("tcp", "spawn")])
+def test_killed_rank_is_named_whatever_its_children_hold(transport: str, holder: str) -> None:
+    culprit = 1
+    with Job(3, "loop", f"holder={holder}", f"holder_rank={culprit}", transport=transport,
+             options=SILENT_S) as job:
+        job.wait_ready()
+        child = job.ranks[culprit].events("holder")[0]["pid"]
+        try:
+            job.send(culprit, signal.SIGKILL)
+            check_blame(job, culprit, job.errors(culprit), "PeerLost")
+        finally:
+            os.kill(child, signal.SIGKILL)  # fails if it did not outlive the rank
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -63,7 +89,7 @@ def test_rank_killed_around_the_join_lets_nobody_wait_for_ever(transport: str) -
             time.sleep(rng.uniform(0, 0.06))
             job.send(culprit, signal.SIGKILL)
             for rank in job.others(culprit):
-                rank.finish(10)
+                rank.finish()
                 told = rank.events("refused") + rank.events("error")
                 assert len(told) == 1, job.story()
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
 """A rank is killed inside each algorithm that moves data by shared memory: everyone else learns who
-it was within a second, no tensor of theirs is half written, and nothing of the job is left."""
+it was from its end, no tensor of theirs is half written, and nothing of the job is left."""
 
 import pathlib
 import random
@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness import HOST, Job, wait_until
+from harness import HOST, SILENT_S, Job, wait_until
 from leftovers import Traces
 
 SIZE = 4
-LIMIT_MS = 1000
 KINDS = ["tiny", "user", "arena", "fused", "persistent", "broadcast", "allgather", "reducescatter",
          "alltoall", "barrier"]
 ENGINES: dict[str, dict[str, str]] = {
@@ -35,32 +34,28 @@ def check_error(job: Job, culprit: int, error: dict[str, Any]) -> None:
     assert error["untouched"] and error["same"] and error["wrong"] == 0, error
 
 
-def kill_inside(kind: str, options: dict[str, str], folder: pathlib.Path,
-                rng: random.Random) -> float:
-    """Milliseconds until the last survivor had its error."""
+def kill_inside(kind: str, options: dict[str, str], folder: pathlib.Path, seed: str) -> None:
+    print("seed", seed)
+    rng = random.Random(seed)
     culprit, traces = rng.randrange(SIZE), Traces(folder)
-    with Job(SIZE, "kind", f"what={kind}", options=options | traces.environment) as job:
+    with Job(SIZE, "kind", f"what={kind}", options=SILENT_S | options | traces.environment) as job:
         job.wait_ready()
         time.sleep(rng.uniform(0, 0.05))
         during = traces.names()
-        at = job.send(culprit, signal.SIGKILL)
-        errors = job.errors(culprit)
-        for error in errors:
+        job.send(culprit, signal.SIGKILL)
+        for error in job.errors(culprit):
             check_error(job, culprit, error)
-        job.ranks[culprit].finish(10)
-    assert wait_until(lambda: not traces.processes(), 10), traces.processes()
-    assert wait_until(lambda: not during & traces.names(), 10), traces.names()
+        job.ranks[culprit].finish()
+    assert wait_until(lambda: not traces.processes()), traces.processes()
+    assert wait_until(lambda: not during & traces.names()), traces.names()
     assert not traces.files()
-    return max(error["at_ns"] - at for error in errors) * 1e-6
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_rank_killed_inside_is_named_by_all(kind: str, engine: str,
                                             tmp_path: pathlib.Path) -> None:
-    seed = f"20260101 {kind} {engine}"
-    took_ms = kill_inside(kind, ENGINES[engine], tmp_path, random.Random(seed))
-    assert took_ms <= LIMIT_MS, seed
+    kill_inside(kind, ENGINES[engine], tmp_path, f"20260101 {kind} {engine}")
 
 
 @pytest.mark.long
@@ -71,5 +66,4 @@ def test_a_hundred_ranks_killed_inside(kind: str, engine: str, tmp_path: pathlib
     for kill in range(100):
         folder = tmp_path / str(kill)
         folder.mkdir()
-        seed = f"{kill} {kind} {engine}"
-        assert kill_inside(kind, ENGINES[engine], folder, random.Random(seed)) <= LIMIT_MS, seed
+        kill_inside(kind, ENGINES[engine], folder, f"{kill} {kind} {engine}")

@@ -17,18 +17,17 @@ import harness
 from harness import Job, wait_until
 from leftovers import Traces, listens
 
-END_S = 10
 JOIN = {"UNISONO_JOIN_TIMEOUT_S": "3"}
 
 
 def check_nothing_left(traces: Traces, suspects: set[str], story: str) -> None:
-    gone = wait_until(lambda: not traces.processes(), END_S)
+    gone = wait_until(lambda: not traces.processes())
     left = traces.processes()
     traces.end_all()
     assert gone, f"{story}: {left}"
     assert not traces.memory_files(), story
     # Other jobs of this machine may come and go; what was there during ours must vanish.
-    assert wait_until(lambda: not suspects & traces.names(), END_S), (story, suspects)
+    assert wait_until(lambda: not suspects & traces.names()), (story, suspects)
     assert not traces.files(), story
 
 
@@ -53,7 +52,7 @@ def kill_ranks(traces: Traces, rng: random.Random) -> str:
         for victim in range(size) if all_at_once else [rng.randrange(size)]:
             job.send(victim, signal.SIGKILL)
         for rank in job.ranks:
-            rank.finish(END_S)
+            rank.finish()
         story = f"{phase} ranks {transport} size {size} all {all_at_once} after {after:.3f} s"
         check_nothing_left(traces, suspects, story)
         assert not listens(job.port), story
@@ -119,6 +118,6 @@ def test_finished_job_leaves_nothing(tmp_path: pathlib.Path) -> None:
         job.wait_ready()
         suspects = traces.names()
         for rank in job.ranks:
-            assert rank.finish(20) == 0 and rank.events("done")
+            assert rank.finish() == 0 and rank.events("done")
         check_nothing_left(traces, suspects, "a job that ended well")
         assert not listens(job.port)

@@ -10,7 +10,7 @@ from harness import TRANSPORTS, Job
 def test_misuse_is_found_where_it_happens() -> None:
     with Job(2, "use") as job:
         for rank in job.ranks:
-            assert rank.finish(20) == 0, job.story()
+            assert rank.finish() == 0, job.story()
         zero = {line["mistake"]: line for line in job.ranks[0].events("use")}
         for rank in job.ranks:
             assert rank.events("sum")[0]["right"]
@@ -46,7 +46,7 @@ VALUES = {"shape": ["[8]", "[7]"], "dtype": ["float32", "int32"], "op": ["sum", 
 def test_mismatch_is_told_to_all_with_every_value(what: str, transport: str) -> None:
     with Job(3, "mismatch", f"what={what}", transport=transport) as job:
         for number, rank in enumerate(job.ranks):
-            assert rank.finish(20) == 0, job.story()
+            assert rank.finish() == 0, job.story()
             error, = rank.events("error")
             assert error["code"] == "Mismatch" and error["untouched"], error
             assert error["tensor"] == "x", error

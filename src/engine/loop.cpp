@@ -140,6 +140,7 @@ bool Loop::pass(std::size_t most_bytes) {
       if (!persistent->trouble().ok()) fail_job(persistent->trouble());
     }
   }
+  if (now >= plans_end_by_ && failed_.ok()) end_lonely_plans();
   if (leaving()) keep_leaving(now);
   if (worked) refresh_counters();
   return worked;
@@ -158,6 +159,7 @@ bool Loop::ready() const {
 
 Time Loop::deadline() const {
   Time due = std::min({next_beat_, leave_by_, blame_at_});
+  if (failed_.ok()) due = std::min(due, plans_end_by_);
   if (parts_.doorkeeper) due = std::min(due, parts_.doorkeeper->deadline());
   if (failed_.ok()) {
     for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());

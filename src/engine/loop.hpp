@@ -92,6 +92,7 @@ class Loop final : private TransportListener, private SetHost {
   Rank first_to_leave(const Members& members) const;
   Status first_cause(SetId set, const Status& status) const;
   void blame_suspect();
+  void end_lonely_plans();
   void fail_all_pending(const Status& status);
   void open_world();
   void open(SetId id, Members members);
@@ -146,7 +147,7 @@ class Loop final : private TransportListener, private SetHost {
   std::vector<RankWait> waits_;             // rank 0: what the ranks said since its last beat
   std::vector<RankWait> earlier_waits_;     // the same of the beat before
   SlowRank slow_;
-  Time leave_by_ = kNever;
+  Time leave_by_ = kNever, plans_end_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
 };
 

@@ -127,9 +127,21 @@ void Loop::on_left(Rank peer) {
   note_leaver(peer);
   if (!failed_.ok()) return;
   const Time now = parts_.clock->now();
+  plans_end_by_ = now + seconds_to_nanos(parts_.options->dead_s);
   for (auto& [id, set] : sets_) {
     if (set->members().index_of(peer) >= 0) set->member_left(peer, now);
   }
+}
+
+// A plan that began just as a member left, unknown to it, can hold a bucket that waits for it. No plan
+// begins after that, so what is still in one is lonely.
+void Loop::end_lonely_plans() {
+  plans_end_by_ = kNever;
+  std::vector<SetId> lonely;
+  for (const auto& [id, set] : sets_) {
+    if (set->in_plan() && first_to_leave(set->members()) >= 0) lonely.push_back(id);
+  }
+  for (const SetId id : lonely) end_set(id, first_cause(id, Status(Code::peer_left, "")));
 }
 
 void Loop::on_lost(Rank peer, const Status& why) {

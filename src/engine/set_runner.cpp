@@ -200,6 +200,12 @@ bool SetRunner::ready() const {
                      [](const auto& channel) { return channel->ready(); });
 }
 
+bool SetRunner::in_plan() const {
+  return std::any_of(parts_.channels.begin(), parts_.channels.end(), [](const auto& channel) {
+    return channel->run != nullptr && channel->run->planned();
+  });
+}
+
 bool SetRunner::drained() const {
   return std::all_of(parts_.channels.begin(), parts_.channels.end(),
                      [](const auto& channel) { return channel->drained(); });
@@ -237,7 +243,9 @@ bool SetRunner::negotiate(Time now) {
     }
     unended_.push_back({response.sequence, 0, Stance::willing});
     // At once: a name that fails here is free to be submitted anew.
-    if (!response.error.ok()) fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
+    if (!response.error.ok()) {
+      fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
+    }
   }
   parts_.timings->add_round(now);
   // Members come to planned responses at different times, so each travels as it was planned; what

@@ -73,6 +73,8 @@ class SetRunner {
   bool ready() const;
   // No bucket agreed so far is unfinished.
   bool drained() const;
+  // Whether a planned bucket is on its way: one that nobody asked the members about.
+  bool in_plan() const;
   // How many responses the order has negotiated and given out. Planned ones do not count: members
   // give out different lengths of a plan ahead.
   std::uint64_t negotiated() const { return negotiated_; }

@@ -183,7 +183,7 @@ class Topo final : public Order {
       joining_.reset();
       consent(now);
     }
-    if (state_ != State::learning || equal < wanted_ || !left_.empty() || leaving_) return;
+    if (state_ != State::learning || equal < wanted_ || !left_.empty()) return;
     state_ = State::proposing;
     ++attempt_;
     level_.restart();

@@ -53,6 +53,9 @@ struct Program {
     const auto draw = rng.below(12);      // what ends by a time limit only comes seldom
     change = draw < 10 ? static_cast<Change>(draw / 2) : static_cast<Change>(draw - 5);
     changed = rng.below(count);
+    // What the others wait for until the limit is in the last wave, or the rest of the step would be
+    // late as well.
+    if (change >= Change::less_on_one) changed = waves - 1;
     odd = static_cast<Rank>(rng.below(static_cast<std::uint64_t>(ranks)));
     leaves = rng.below(3) == 0;
     joins = rng.below(3) == 0;
@@ -90,7 +93,8 @@ class Runner {
         const bool other = changed && is(Change::other_on_all, Change::other_on_one);
         turns.emplace_back(tensor.name, tensor.elements + (other ? 1 : 0));
       }
-      if (wave == 0 && is(Change::more_on_all, Change::more_on_one)) turns.emplace_back("more", 5);
+      const bool last = wave + 1 == program_.waves;
+      if (last && is(Change::more_on_all, Change::more_on_one)) turns.emplace_back("more", 5);
       rng_.shuffle(turns);
       submit(turns, sum, data, failed);
     }

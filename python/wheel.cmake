@@ -8,7 +8,7 @@
 # A wheel has no symbolic links, so the library carries no version in its file name.
 unisono_shared_library(unisono_packed)
 set_target_properties(unisono_packed PROPERTIES OUTPUT_NAME unisono UNISONO_PACKED ON
-                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/unisono)
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/library)
 set_target_properties(unisono_packed unisono_python PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS unisono_packed unisono_python LIBRARY DESTINATION unisono COMPONENT python
         EXCLUDE_FROM_ALL)
@@ -61,7 +61,7 @@ if(TARGET unisono_command)
   # venv, user and system installs; Debian's own pip; pip install --target; the wheel itself when it
   # is unpacked, where those who judge what it needs look (no static libhwy: see above).
   set_target_properties(unisono_packed_command PROPERTIES OUTPUT_NAME unisono UNISONO_PACKED ON
-    INSTALL_RPATH
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/command INSTALL_RPATH
     "$ORIGIN/../lib/python${version}/site-packages/unisono:$ORIGIN/../lib/python${version}/dist-packages/unisono:$ORIGIN/../unisono:$ORIGIN/../../unisono")
   set(scripts bin)
   if(SKBUILD)

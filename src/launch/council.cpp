@@ -55,7 +55,8 @@ Result<std::vector<std::byte>> decode_record(std::span<const std::byte> record) 
   culprit.rank = in.get<std::int32_t>();
   culprit.host = in.get_text();
   culprit.pid = in.get<std::int64_t>();
-  if (!in.finished() || code == Code::ok) return garbage;
+  const bool known = kind == Kind::failure && code > Code::ok && code <= Code::internal;
+  if (!in.finished() || !known) return garbage;
   return Status(code, message, culprit);
 }
 

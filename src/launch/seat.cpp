@@ -145,7 +145,8 @@ Result<std::optional<Claim>> claim_of(const Launcher& launcher, const Lookup& lo
 
 // One launcher may start another: one task, or one task per host, that starts the rest.
 bool started_inside(const Claim& inner, const Claim& outer) {
-  return outer.size == 1 || outer.size * inner.local_size == inner.size;
+  return outer.size == 1 ||
+         static_cast<std::int64_t>(outer.size) * inner.local_size == inner.size;
 }
 
 Result<Claim> choose_claim(const Lookup& lookup) {

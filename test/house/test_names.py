@@ -30,7 +30,7 @@ def test_no_two_headers_define_the_same_type():
 def test_every_source_file_names_its_licence():
     missing = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("src", "include", "tools", "examples", "bench", "python", "test")
+        for folder in ("src", "include", "tools", "examples", "bench", "fuzz", "python", "test")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".hpp", ".cpp", ".h", ".c", ".py"}
         and "SPDX-License-Identifier: Apache-2.0" not in path.read_text()[:400]

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// A lane that is given arbitrary bytes, or frames of its own kind with damage: what is delivered is
+// what was sent, in its order, and nothing else.
+#include <deque>
+
+#include "target.hpp"
+#include "transport/link.hpp"
+
+namespace unisono::fuzz {
+namespace {
+
+using Wire = std::deque<std::byte>;
+
+class WireStream final : public Stream {
+ public:
+  WireStream(Wire* in, Wire* out, std::size_t step) : in_(in), out_(out), step_(step) {}
+  std::size_t write(std::span<const std::byte> bytes) override {
+    out_->insert(out_->end(), bytes.begin(), bytes.end());
+    return bytes.size();
+  }
+  std::size_t read(std::span<std::byte> bytes) override {
+    const std::size_t n = std::min({bytes.size(), step_, in_->size()});
+    std::copy_n(in_->begin(), n, bytes.begin());
+    in_->erase(in_->begin(), in_->begin() + static_cast<std::ptrdiff_t>(n));
+    return n;
+  }
+  Status health() override { return {}; }
+  bool ready(bool) const override { return !in_->empty(); }
+  void want_write(bool) override {}
+  void finish_writing() override {}
+
+ private:
+  Wire *in_, *out_;
+  std::size_t step_;
+};
+
+struct Sink final : FrameSink {
+  Result<std::byte*> place(const FrameHeader& header) override {
+    if (header.length > 1 << 16) return Status(Code::out_of_memory, "longer than anything sent here");
+    payload.resize(static_cast<std::size_t>(header.length));
+    return payload.data();
+  }
+  void deliver(LaneKind, const FrameHeader& header) override {
+    payloads.push_back(header.length == 0 ? Bytes{} : payload);
+  }
+  Bytes payload;
+  std::vector<Bytes> payloads;
+};
+
+Link lane(Wire& in, Wire& out, LaneKind kind, std::size_t step = SIZE_MAX) {
+  return Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, 0xfeed);
+}
+
+}  // namespace
+
+void take_apart(std::span<const std::byte> bytes) {
+  Choices choices(bytes);
+  const LaneKind kind = choices.below(2) == 0 ? LaneKind::control : LaneKind::data;
+  const bool raw = choices.below(2) == 0;
+  const std::size_t step = 1 + choices.byte();
+  Wire wire, nowhere;
+  std::vector<Bytes> sent;
+  if (!raw) {
+    Link sender = lane(nowhere, wire, kind);
+    const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
+    for (unsigned left = 1 + choices.below(4); left > 0; --left) {
+      const auto payload = choices.take(choices.below(64));
+      sent.emplace_back(payload.begin(), payload.end());
+      sender.send(frame, choices.byte(), payload, nullptr);
+    }
+    Bytes flat(wire.begin(), wire.end());
+    damage(flat, choices);
+    wire.assign(flat.begin(), flat.end());
+  }
+  const auto rest = choices.rest();
+  wire.insert(wire.end(), rest.begin(), rest.end());
+  Sink sink;
+  Link receiver = lane(wire, nowhere, kind, step);
+  for (bool on = true; on;) {
+    const auto pumped = receiver.pump(sink);
+    on = pumped.moved && pumped.why.ok() && !pumped.ended;
+  }
+  must(raw || sink.payloads.size() <= sent.size(), "more frames were delivered than were sent");
+  for (std::size_t i = 0; !raw && i < sink.payloads.size(); ++i) {
+    must(sink.payloads[i] == sent[i], "a frame was delivered that was not sent");
+  }
+}
+
+std::vector<Bytes> seeds() {
+  std::vector<Bytes> all;
+  for (const LaneKind kind : {LaneKind::control, LaneKind::data}) {
+    Wire wire, nowhere;
+    Link sender = lane(nowhere, wire, kind);
+    const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
+    sender.send(frame, 7, bytes_of("a payload"), nullptr);
+    if (kind == LaneKind::control) sender.send(FrameKind::beat, 0, {}, nullptr);
+    sender.send(FrameKind::goodbye, 0, {}, nullptr);
+    Bytes seed{std::byte{static_cast<std::uint8_t>(kind)}, std::byte{0}, std::byte{40}};
+    seed.insert(seed.end(), wire.begin(), wire.end());
+    all.push_back(std::move(seed));
+    all.push_back({std::byte{static_cast<std::uint8_t>(kind)}, std::byte{1}, std::byte{5},
+                   std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{3},
+                   std::byte{9}, std::byte{2}, std::byte{8}, std::byte{8}});
+  }
+  return all;
+}
+
+}  // namespace unisono::fuzz

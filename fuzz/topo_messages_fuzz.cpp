@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What members under topo say to each other: lessons, plans, nudges.
+#include <array>
+
+#include "order/topo_talk.hpp"
+#include "order/virtual_net.hpp"
+#include "target.hpp"
+
+namespace unisono::fuzz {
+namespace {
+
+const Members kMembers = Members::of(RankList{10, 12, 14}, 12);
+const Members kLeader = Members::of(RankList{10, 12, 14}, 10);
+
+void lesson(std::span<const std::byte> bytes) {
+  TopoTalk talk(kLeader, 2, 0);
+  for (const Rank from : {12, 14}) {
+    ByteReader in(bytes);
+    if (!talk.receive_lesson(from, in)) return;
+  }
+  Lesson own;
+  ByteReader in(bytes);
+  own = Lesson::decode(in);
+  talk.learned(own);
+  std::optional<Lesson> of_all;
+  static_cast<void>(talk.pass_on(of_all));
+}
+
+void plan(std::span<const std::byte> bytes) {
+  TopoTalk talk(kMembers, 2, 0);
+  ByteReader in(bytes);
+  auto offer = talk.receive_plan(10, in);
+  if (!offer) return;
+  const TopoPlan& got = *offer->plan;
+  for (std::size_t b = 0; b < got.size(); ++b) {
+    must(plannable({got.bucket(b).data(), 1}) || !got.bucket(b).front().group.empty(),
+         "a bucket that no collective carries");
+    for (const Request& request : got.bucket(b)) {
+      const auto* place = got.find(request.name);
+      must(place != nullptr && got.at(*place).name == request.name, "a slot is not where it is");
+    }
+  }
+}
+
+void nudge(std::span<const std::byte> bytes) {
+  TopoTalk talk(kMembers, 2, 0);
+  ByteReader in(bytes);
+  if (auto got = talk.receive_nudge(10, in)) talk.send_nudge(*got, 10);
+  std::vector<OrderMessage> out;
+  talk.take_messages(out);
+}
+
+constexpr std::array kParsers = {lesson, plan, nudge};
+
+// Behind the byte that says what kind of message it is.
+Bytes body(const std::vector<OrderMessage>& messages) {
+  must(!messages.empty(), "nothing was said");
+  return {messages.front().bytes.begin() + 1, messages.front().bytes.end()};
+}
+
+}  // namespace
+
+void take_apart(std::span<const std::byte> bytes) {
+  Choices choices(bytes);
+  kParsers[choices.below(kParsers.size())](choices.rest());
+}
+
+std::vector<Bytes> seeds() {
+  ByteWriter learned;
+  Lesson{1, 99, {{0, 1, 1}, {0, 0, 2}}}.encode(learned);
+  auto group = group_request("g", {"a", "b"});
+  const auto offered = std::make_shared<const TopoPlan>(
+      std::vector<std::vector<Request>>{{tensor_request("x"), tensor_request("y")}, group});
+  std::vector<OrderMessage> out, more;
+  TopoTalk leader(kLeader, 2, 0);
+  leader.send_plan({1, offered});
+  leader.take_messages(out);
+  leader.send_nudge({1, 5});
+  leader.take_messages(more);
+  return {chosen(0, learned.bytes()), chosen(1, body(out)), chosen(2, body(more))};
+}
+
+}  // namespace unisono::fuzz

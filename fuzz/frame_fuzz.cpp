@@ -48,8 +48,15 @@ struct Sink final : FrameSink {
   std::vector<Bytes> payloads;
 };
 
-Link lane(Wire& in, Wire& out, LaneKind kind, std::size_t step = SIZE_MAX) {
-  return Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, 0xfeed);
+constexpr SealKind kSeals[] = {SealKind::hash, SealKind::chacha20_poly1305, SealKind::aes_256_gcm};
+
+// Side 0 sends, side 1 receives: one's `out` is the other's `in`.
+Link lane(Wire& in, Wire& out, LaneKind kind, SealKind seal, int side,
+          std::size_t step = SIZE_MAX) {
+  LaneSecret secret{seal, {}, {}};
+  secret.out.fill(static_cast<unsigned char>(1 + side));
+  secret.in.fill(static_cast<unsigned char>(2 - side));
+  return Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, secret);
 }
 
 }  // namespace
@@ -58,11 +65,12 @@ void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
   const LaneKind kind = choices.below(2) == 0 ? LaneKind::control : LaneKind::data;
   const bool raw = choices.below(2) == 0;
+  const SealKind seal = kSeals[choices.below(3)];
   const std::size_t step = 1 + choices.byte();
   Wire wire, nowhere;
   std::vector<Bytes> sent;
   if (!raw) {
-    Link sender = lane(nowhere, wire, kind);
+    Link sender = lane(nowhere, wire, kind, seal, 0);
     const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
     for (unsigned left = 1 + choices.below(4); left > 0; --left) {
       const auto payload = choices.take(choices.below(64));
@@ -76,7 +84,7 @@ void take_apart(std::span<const std::byte> bytes) {
   const auto rest = choices.rest();
   wire.insert(wire.end(), rest.begin(), rest.end());
   Sink sink;
-  Link receiver = lane(wire, nowhere, kind, step);
+  Link receiver = lane(wire, nowhere, kind, seal, 1, step);
   for (bool on = true; on;) {
     const auto pumped = receiver.pump(sink);
     on = pumped.moved && pumped.why.ok() && !pumped.ended;
@@ -91,16 +99,17 @@ std::vector<Bytes> seeds() {
   std::vector<Bytes> all;
   for (const LaneKind kind : {LaneKind::control, LaneKind::data}) {
     Wire wire, nowhere;
-    Link sender = lane(nowhere, wire, kind);
+    Link sender = lane(nowhere, wire, kind, SealKind::hash, 0);
     const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
     sender.send(frame, 7, bytes_of("a payload"), nullptr);
     if (kind == LaneKind::control) sender.send(FrameKind::beat, 0, {}, nullptr);
     sender.send(FrameKind::goodbye, 0, {}, nullptr);
-    Bytes seed{std::byte{static_cast<std::uint8_t>(kind)}, std::byte{0}, std::byte{40}};
+    Bytes seed{std::byte{static_cast<std::uint8_t>(kind)}, std::byte{0}, std::byte{0},
+               std::byte{40}};
     seed.insert(seed.end(), wire.begin(), wire.end());
     all.push_back(std::move(seed));
-    all.push_back({std::byte{static_cast<std::uint8_t>(kind)}, std::byte{1}, std::byte{5},
-                   std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{3},
+    all.push_back({std::byte{static_cast<std::uint8_t>(kind)}, std::byte{1}, std::byte{2},
+                   std::byte{5}, std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{3},
                    std::byte{9}, std::byte{2}, std::byte{8}, std::byte{8}});
   }
   return all;

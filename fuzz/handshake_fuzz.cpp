@@ -13,7 +13,7 @@ namespace unisono::fuzz {
 namespace {
 
 const JobKey kKey{1, 2, 3};
-const Hello kHello{kProtocolVersion, Purpose::control, 3, 4, 1};
+const Hello kHello{kProtocolVersion, Purpose::control, 3, 4, 1, SealKind::aes_256_gcm};
 
 struct Pair {
   Fd end, other;
@@ -63,6 +63,8 @@ void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
   const unsigned what = choices.below(3);
   if (what == 2) return relay(choices);
+  Hello hello;
+  static_cast<void>(parse_hello(choices.rest(), hello));
   const Pair pair;
   ClientHandshake client(kKey, kHello);
   ServerHandshake server(kKey, 1);

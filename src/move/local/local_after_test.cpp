@@ -179,10 +179,16 @@ Operation draw(int n, Rng& rng) {
 class AfterCompletion : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Members, AfterCompletion, testing::Values(2, 3, 4, 5));
 
+#ifdef UNISONO_SANITIZED
+constexpr std::uint64_t kSeeds = 2;         // instrumented code is slower by more than ten times
+#else
+constexpr std::uint64_t kSeeds = 6;
+#endif
+
 TEST_P(AfterCompletion, MemoryIsTheCallersAgain) {
   constexpr int kOperations = 14;
   const int n = GetParam();
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     LocalTestHost host(n, 1000 * static_cast<std::uint64_t>(n) + seed, 1, 512u << 20);
     std::vector<Operation> operations;
     for (int k = 0; k < kOperations; ++k) operations.push_back(draw(n, host.rng()));

@@ -22,42 +22,60 @@ _T = TypeVar("_T")
 _lock = threading.Lock()
 _engine: Optional[Engine] = None
 _pid = 0
+_of_a_group = False  # whether the engine was made for a process group
+_claimed = False  # whether init() has been called, so that the engine lives until shutdown()
+# What a process group takes from its own timeout, so that it differs from the environment's.
+_OF_A_GROUP = ("join_timeout_s", "stall_limit_s")
 
 
 def init(options: Union[_core.Options, dict, None] = None, *,
          process_sets: Iterable[ProcessSet] = (), **overrides: Any) -> None:
     """Joins the job. The environment is read here, not at import. Calling it again with the same
-    options does nothing; after shutdown() it joins anew."""
-    global _engine, _pid
+    options does nothing; after shutdown() it joins anew. After init_process_group("unisono") it
+    takes the world group's engine, which then lives until shutdown()."""
+    global _claimed
     if not isinstance(options, _core.Options):
         overrides = {**chosen_options(), **(options or {}), **overrides}
         options = None
     with _lock:
         if is_initialized():
-            _check_same(make_options(options, overrides), engine().options())
-            return
-        joined = Engine(options, **overrides)
-        _engine, _pid = joined, os.getpid()
+            joined = engine()
+            ignored = [key for key in _OF_A_GROUP if _of_a_group and key not in overrides]
+            _check_same(make_options(options, overrides), joined.options(), ignored)
+            if _claimed:
+                return
+        else:
+            joined = Engine(options, **overrides)
+            _install(joined, of_a_group=False)
+        _claimed = True
     for process_set in process_sets:
         joined.add_process_set(process_set)
 
 
 def adopt(engine: Engine) -> bool:
     """Makes a joined engine the default one, unless there is one; shutdown() then ends it."""
-    global _engine, _pid
     with _lock:
         if is_initialized():
             return False
-        _engine, _pid = engine, os.getpid()
+        _install(engine, of_a_group=True)
         return True
 
 
-def release(engine: Engine) -> None:
-    """Undoes adopt(): the engine's owner ends it."""
+def _install(engine: Engine, of_a_group: bool) -> None:
+    global _engine, _pid, _of_a_group, _claimed
+    _engine, _pid, _of_a_group, _claimed = engine, os.getpid(), of_a_group, False
+
+
+def release(engine: Engine) -> bool:
+    """Undoes adopt(). False when the program has called init() since: then it still uses the
+    engine, and the engine's owner leaves it to shutdown()."""
     global _engine
     with _lock:
+        if _engine is engine and _claimed:
+            return False
         if _engine is engine:
             _engine = None
+        return True
 
 
 def shutdown() -> None:
@@ -85,9 +103,10 @@ def engine() -> Engine:
     return current
 
 
-def _check_same(asked: _core.Options, running: _core.Options) -> None:
+def _check_same(asked: _core.Options, running: _core.Options, ignored: Iterable[str]) -> None:
     differ = [f"{key} is {running.get(key)!r}, now {asked.get(key)!r} was asked for"
-              for key in _core.Options.keys() if asked.get(key) != running.get(key)]
+              for key in _core.Options.keys()
+              if asked.get(key) != running.get(key) and key not in ignored]
     if differ:
         raise Error("unisono is initialized already with other options: " + "; ".join(differ)
                     + ". Call unisono.shutdown() first.")

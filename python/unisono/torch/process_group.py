@@ -293,9 +293,9 @@ class UnisonoGroup(Calls, c10d.ProcessGroup):  # type: ignore[misc]
             return  # Once is enough, and a forked child's copy is the parent's group.
         self._left = True
         self._pairs.close()
-        if self._adopted:
-            default.release(self.engine)
-        self._group.close(leave=self._owned)
+        # A program that has called unisono.init() since goes on with the engine.
+        ends = self._owned and (not self._adopted or default.release(self.engine))
+        self._group.close(leave=ends)
         _alive.discard(self)
 
     abort = shutdown

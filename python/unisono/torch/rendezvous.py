@@ -19,8 +19,9 @@ import socket
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from .. import _core, default
-from ..engine import Engine
+from .. import default
+from ..config import chosen_options
+from ..engine import Engine, make_options
 from ..errors import Error, Timeout
 
 _LOOK_AGAIN_S = (0.0005, 0.02)  # first and longest pause between two looks into the store
@@ -159,7 +160,7 @@ class _Meeting:
 
 
 def _joined(variables: dict[str, str], timeout_s: float, stall_limit_s: float) -> Engine:
-    options = _core.Options.from_environment()
+    options = make_options(None, chosen_options())
     options.set("join_timeout_s", f"{timeout_s:g}")
     options.set("stall_limit_s", f"{stall_limit_s:g}")
     return Engine(options, environment=variables)

@@ -9,6 +9,7 @@ import checked
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import unisono.torch as hvd  # noqa: E402
 from unisono.torch.elastic import ElasticSampler, ObjectState, TorchState  # noqa: E402
+from unisono.torch.elastic import sampler as sampler_module  # noqa: E402
 
 job, test_on_two_ranks, test_the_job_ends_well = checked.tests_of("torch_elastic.py")
 
@@ -103,17 +104,57 @@ def test_sampler_goes_on_where_it_was():
     first = list(sampler)
     assert sorted(first) == list(range(10)) and list(sampler) == first and len(sampler) == 10
     sampler.record_batch(0, 4)
+    assert sampler.processed_num == 4 and list(sampler) == first, "shared anew at reset() only"
     assert sampler.get_indices(1, 4) == first[4:8] and sampler.get_indices(2, 4) == first[8:]
     saved = sampler.state_dict()
     other = ElasticSampler(range(10), seed=3)
     other.load_state_dict(saved)
-    assert set(other) == set(first[4:]) and len(other) == 6
-    other.record_indices(other.remaining_indices)
+    assert list(other) == first[4:] and len(other) == 6
+    other.record_batch(0, 6)
     other.reset()
     assert list(other) == [] and len(other) == 0
     other.set_epoch(1)
+    assert other.processed_num == 0
     assert sorted(other) == list(range(10)) and list(other) != first
     assert list(ElasticSampler(range(4), shuffle=False)) == [0, 1, 2, 3]
+
+
+def test_state_of_a_sampler_does_not_grow():
+    sampler = ElasticSampler(range(1000))
+    for number in range(10):
+        sampler.record_batch(number, 50)
+    assert sampler.state_dict() == {"epoch": 0, "processed_num": 500}
+
+
+@pytest.mark.parametrize("before, after", [(4, 2), (2, 3), (3, 1), (1, 4)])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_rows_are_neither_lost_nor_repeated_when_the_job_changes_its_size(
+        monkeypatch, before, after, shuffle):
+    """Every rank records its batches; then others go on with what the ranks have not done."""
+    def job(size):
+        for rank in range(size):
+            monkeypatch.setattr(sampler_module, "is_initialized", lambda: True)
+            monkeypatch.setattr(sampler_module, "rank", lambda rank=rank: rank)
+            monkeypatch.setattr(sampler_module, "size", lambda: size)
+            yield rank
+
+    rows, seen, states = range(48), [], []
+    for _ in job(before):
+        sampler = ElasticSampler(rows, shuffle, seed=5)
+        loader = torch.utils.data.DataLoader(rows, batch_size=3, sampler=sampler)
+        for number, batch in zip(range(2), loader):
+            seen += batch.tolist()
+            sampler.record_batch(number, 3)
+        states.append(sampler.state_dict())
+    assert all(state == {"epoch": 0, "processed_num": 6 * before} for state in states)
+    rest = []
+    for _ in job(after):
+        sampler = ElasticSampler(rows, shuffle, seed=5)
+        sampler.load_state_dict(states[0])
+        assert sampler.num_replicas == after and len(sampler) == -(-(48 - 6 * before) // after)
+        rest += list(sampler)
+    assert len(seen) == len(set(seen)) == 6 * before
+    assert set(seen) | set(rest) == set(rows) and not set(seen) & set(rest)
 
 
 def test_sampler_feeds_a_data_loader():
@@ -121,5 +162,7 @@ def test_sampler_feeds_a_data_loader():
     loader = torch.utils.data.DataLoader(list(range(10)), batch_size=4, sampler=sampler)
     for number, batch in enumerate(loader):
         assert batch.tolist() == sampler.get_indices(number, 4)
-        sampler.record_batch(number, 4)
-    assert sampler.processed_indices == set(range(10))
+        sampler.record_batch(number, len(batch))
+    assert sampler.processed_num == 10
+    sampler.reset()
+    assert list(sampler) == []

@@ -50,20 +50,31 @@ def sync_gives_everybody_the_state_of_rank_0():
 
 
 @check
-def samplers_are_shared_by_what_each_rank_has_processed():
+def samplers_are_shared_by_the_count_of_rank_0():
     sampler = hvd.elastic.ElasticSampler(range(10), shuffle=False)
     assert len(sampler) == 5 and list(sampler) == list(range(ME, 10, 2))
     sampler.record_batch(0, 2)
+    assert sampler.processed_num == 4, "the batches of both ranks"
     state = hvd.elastic.TorchState(sampler=sampler, epoch=0)
     state.sync()
-    assert sampler.processed_indices == {0, 1, 2, 3}
+    assert sampler.state_dict() == {"epoch": 0, "processed_num": 4}
     state.on_reset()
     assert list(sampler) == list(range(4 + ME, 10, 2))
+    sampler.record_batch(0, 1)
+    state.restore()
+    assert sampler.processed_num == 4
     if ME == 1:
         sampler.set_epoch(7)
-        sampler.record_indices([9])
+        sampler.record_batch(0, 1)
     state.sync()
-    assert sampler.epoch == 0 and sampler.processed_indices == {0, 1, 2, 3}
+    assert sampler.epoch == 0 and sampler.processed_num == 4
+
+
+@check
+def parts_of_a_state_that_only_one_rank_has_values_for():
+    state = hvd.elastic.TorchState(**({"epoch": 3} if ME == 0 else {}))
+    state.sync()
+    assert state.epoch == 3
 
 
 @check

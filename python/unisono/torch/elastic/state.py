@@ -105,8 +105,7 @@ class ObjectState(State):
             setattr(self, name, value)
 
     def sync(self) -> None:
-        if self._names:
-            mine = {name: getattr(self, name) for name in self._names}
-            for name, value in engine().broadcast_object(mine, 0, name="elastic.values").items():
-                setattr(self, name, value)
+        mine = {name: getattr(self, name) for name in self._names}
+        for name, value in engine().broadcast_object(mine, 0, name="elastic.values").items():
+            setattr(self, name, value)
         self.save()

@@ -10,7 +10,7 @@ from typing import Any, Optional
 import torch
 
 from ...default import engine
-from ..functions import allgather_object, broadcast_optimizer_state, broadcast_parameters
+from ..functions import broadcast_optimizer_state, broadcast_parameters
 from .sampler import ElasticSampler
 from .state import ObjectState
 
@@ -84,18 +84,6 @@ def _share(name: str, part: Any) -> None:
                 **{key: value for key, value in state.items() if isinstance(value, torch.Tensor)}})
     elif isinstance(part, torch.optim.Optimizer):
         broadcast_optimizer_state(part)
-    elif isinstance(part, ElasticSampler):
-        _share_sampler(name, part)
     else:
         part.load_state_dict(engine().broadcast_object(part.state_dict(), 0,
                                                        name=f"elastic.{name}"))
-
-
-def _share_sampler(name: str, sampler: ElasticSampler) -> None:
-    """Each rank has processed other rows; rank 0's epoch counts, and the rows of those who were in
-    it too."""
-    everyones = allgather_object(sampler.state_dict(), name=f"elastic.{name}")
-    epoch = everyones[0]["epoch"]
-    processed = set().union(*(each["processed_indices"] for each in everyones
-                              if each["epoch"] == epoch))
-    sampler.load_state_dict({"epoch": epoch, "processed_indices": sorted(processed)})

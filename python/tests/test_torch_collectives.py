@@ -47,6 +47,25 @@ def test_arguments_come_in_horovods_order(call, order):
     assert list(inspect.signature(getattr(hvd, call)).parameters) == order.split()
 
 
+MPI_OPS = """allreduce allreduce_async allreduce_ allreduce_async_ grouped_allreduce
+    grouped_allreduce_async grouped_allreduce_ grouped_allreduce_async_ sparse_allreduce_async
+    allgather allgather_async grouped_allgather grouped_allgather_async broadcast broadcast_async
+    broadcast_ broadcast_async_ alltoall alltoall_async reducescatter reducescatter_async
+    grouped_reducescatter grouped_reducescatter_async join barrier poll synchronize init shutdown
+    is_initialized start_timeline stop_timeline size local_size cross_size rank local_rank
+    cross_rank is_homogeneous mpi_threads_supported mpi_enabled mpi_built gloo_enabled gloo_built
+    nccl_built ddl_built ccl_built cuda_built rocm_built Average Sum Adasum Min Max Product
+    Compression ProcessSet global_process_set add_process_set remove_process_set
+    HorovodInternalError""".split()
+
+
+def test_mpi_ops_has_the_names_that_programs_import_from_it():
+    import unisono.torch.mpi_ops as mpi_ops
+    assert sorted(mpi_ops.__all__) == sorted(MPI_OPS)
+    for name in MPI_OPS:
+        assert getattr(mpi_ops, name) is getattr(hvd, name), name
+
+
 def test_queries_work_before_init():
     assert not hvd.is_initialized()
     assert hvd.nccl_built() == 0

@@ -414,6 +414,36 @@ def process_sets_are_worlds_of_their_own():
 
 
 @check
+def process_sets_do_not_wait_for_each_other():
+    """What one set lacks holds up neither another set nor the job."""
+    edges, first = hvd.add_process_set([0, 2]), hvd.add_process_set([0, 1])
+    if ME == 0:
+        waits = hvd.allreduce_async(torch.ones(2), name="late", op=hvd.Sum, process_set=edges)
+    for number in range(3):
+        if ME < 2:
+            same(hvd.allreduce(torch.ones(2), name=f"soon.{number}", op=hvd.Sum,
+                               process_set=first), 2)
+        same(hvd.allreduce(torch.ones(2), name=f"all.{number}", op=hvd.Sum), 3)
+    if ME == 0:
+        assert not hvd.poll(waits)
+    hvd.barrier()
+    if ME == 2:
+        waits = hvd.allreduce_async(torch.ones(2), name="late", op=hvd.Sum, process_set=edges)
+    if ME != 1:
+        same(hvd.synchronize(waits), 2)
+    hvd.remove_process_set(first), hvd.remove_process_set(edges)
+
+
+@check
+def join_truncates_integers():
+    """Two of three ranks give 5 and 4: 9 / 3, 5 / 3 and -5 / 3, each towards zero."""
+    if ME != 2:
+        same(hvd.allreduce(torch.tensor([5 - ME, 5 if ME == 0 else 0, -5 if ME == 0 else 0]),
+                           name="whole numbers"), [3, 1, -1])
+    hvd.join()
+
+
+@check
 def join_with_uneven_steps():
     for step in range(ME + 1):
         result = hvd.allreduce(torch.full((2,), 6), name=f"step.{step}")

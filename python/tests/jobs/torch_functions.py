@@ -3,6 +3,7 @@
 """Parameters, optimizer state and objects from one rank to the others."""
 
 import inspect
+import threading
 import warnings
 
 import torch
@@ -101,9 +102,13 @@ def state_of_every_optimizer():
             optimizer.param_groups[0]["lr"] = 0.125
         optimizer.zero_grad(set_to_none=True)
         before = [parameter.detach().clone() for parameter in net.parameters()]
+        fresh = not optimizer.state_dict()["state"]
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
         assert all(torch.equal(a, b) for a, b in zip(before, net.parameters())), name
-        assert all(parameter.grad is None for parameter in net.parameters()), name
+        # Where there was no state Horovod would have made it by a step on zeros.
+        for parameter in net.parameters():
+            assert parameter.grad.eq(0).all() if fresh else parameter.grad is None, name
+        assert fresh == (ME == 1 and name != "Adagrad"), name
         assert optimizer.param_groups[0]["lr"] == 0.125, name
         assert equal_everywhere(optimizer.state_dict()), name
         hvd.broadcast_parameters(net.state_dict())
@@ -123,15 +128,30 @@ def hyperparameters_and_fresh_state():
                                  lr=torch.tensor(0.25 * (ME + 1)), foreach=False)
     if ME == 1:
         stepped(net, optimizer, 1)
-    net.zero_grad(set_to_none=False)
+    net[0].bias.requires_grad_(False)
     grads = [p.grad for p in net.parameters()]
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
     assert optimizer.param_groups[0]["lr"] == 0.5
     assert optimizer.param_groups[1]["betas"] == (0.1, 0.9)
     assert optimizer.param_groups[1]["lr"] == 0.25
     assert not optimizer.state_dict()["state"], "rank 0 has none"
-    assert all(p.grad is g for p, g in zip(net.parameters(), grads))
+    for p, gradient in zip(net.parameters(), grads):
+        if ME == 1 or p is net[0].bias or p is net[1].weight or p is net[1].bias:
+            assert p.grad is gradient, "there was state, or it is not this optimizer's to train"
+        else:
+            assert p.grad.eq(0).all() and not p.grad.requires_grad
     stepped(net, optimizer, 1)
+
+
+@check
+def gradients_of_a_new_sparse_optimizer():
+    net = torch.nn.Embedding(5, 3, sparse=True)
+    optimizer = torch.optim.SparseAdam(list(net.parameters()), lr=0.1)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    assert net.weight.grad.is_sparse and net.weight.grad.to_dense().eq(0).all()
+    net(torch.tensor([1, 1])).sum().backward()
+    assert net.weight.grad.to_dense()[:, 0].tolist() == [0, 2, 0, 0, 0]
+    optimizer.step()
 
 
 @check
@@ -165,6 +185,25 @@ def objects():
     assert hvd.allgather_object({"rank": ME}) == [{"rank": 0}, {"rank": 1}]
     assert hvd.allgather_object("x" * ME, name="uneven") == ["", "x"]
     assert hvd.allgather_object(None) == [None, None]
+
+
+@check
+def objects_that_cannot_be_pickled_fail_everywhere():
+    lock = threading.Lock()
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    if ME == 0:
+        optimizer.param_groups[0]["note"] = lock
+    state = hvd.elastic.TorchState(epoch=0)
+    if ME == 0:
+        state.epoch = lock
+    for call in (lambda: hvd.broadcast_object(lock), lambda: hvd.broadcast_object_fn()(lock),
+                 lambda: hvd.allgather_object(None if ME else lock), state.sync,
+                 lambda: hvd.broadcast_optimizer_state(optimizer, 0),
+                 lambda: hvd.elastic.run(lambda state: None)(state)):
+        error = raises(hvd.PickleFailed, call, "rank 0 cannot pickle", "TypeError", "lock")
+        assert error.rank == 0
+    assert hvd.allgather_object(ME) == [0, 1]
 
 
 @check

@@ -49,6 +49,20 @@ def it_is_an_optimizer_of_the_same_class():
 
 
 @check
+def it_shows_what_it_was_made_with():
+    net = model()
+    some = unisono.add_process_set([0, 2])
+    plain = distributed(net)
+    assert plain.op == unisono.Average and plain.process_set is unisono.global_process_set
+    assert plain._parameter_names == {p: name for name, p in net.named_parameters()}
+    assert plain.gradient_predivide_factor == 1.0 and plain.backward_passes_per_step == 1
+    assert plain.sparse_as_dense is False
+    other = distributed(net, op=unisono.Sum, process_set=some, sparse_as_dense=True)
+    assert (other.op, other.process_set, other.sparse_as_dense) == (unisono.Sum, some, True)
+    unisono.remove_process_set(some)
+
+
+@check
 def the_arena_does_not_change_bits():
     with_arena, without, in_groups = model(), model(), model()
     first = distributed(with_arena, bucket_bytes=200)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on every rank's part of a batch against training on the whole batch in one process."""
 
+import contextlib
 import copy
 import io
 import pickle
@@ -119,7 +120,42 @@ def step_after_synchronize_exchanges_once():
                 optimizer.synchronize()
             optimizer.step()
 
-    compare(loop, op=unisono.Sum)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says so, see the next check
+        compare(loop, op=unisono.Sum)
+
+
+@check
+def step_after_synchronize_warns():
+    net = model()
+    optimizer = DistributedOptimizer(sgd(net.parameters()), net.named_parameters())
+
+    def warned(synchronize=False, skip=False, scaler=None):
+        optimizer.zero_grad()
+        x, y = batch(0, False)
+        loss = F.mse_loss(net(x), y)
+        (loss if scaler is None else scaler.scale(loss)).backward()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if synchronize:
+                optimizer.synchronize()
+            if scaler is not None:
+                scaler.unscale_(optimizer)
+            with optimizer.skip_synchronize() if skip else contextlib.nullcontext():
+                optimizer.step() if scaler is None else scaler.step(optimizer)
+        texts = [each for each in caught if "skip_synchronize" in str(each.message)]
+        assert all(each.filename == __file__ for each in texts if scaler is None)
+        return len(texts)
+
+    assert warned() == 0 and warned(synchronize=True, skip=True) == 0
+    assert warned(synchronize=True) == 1
+    assert warned() == 0, "the next step has nothing to do with it"
+    optimizer.synchronize()
+    assert warned() == 0, "these gradients are new"
+    if hasattr(torch.amp, "GradScaler"):
+        for arguments, count in (({}, 0), ({"synchronize": True, "skip": True}, 0),
+                                 ({"synchronize": True}, 1)):
+            assert warned(scaler=torch.amp.GradScaler("cpu"), **arguments) == count
 
 
 @check

@@ -44,14 +44,53 @@ def sparse_gradients():
 @check
 def sparse_optimizer():
     def embedding_only(net):
-        return lambda parameters: torch.optim.SparseAdam(list(parameters)[:1], lr=0.1)
+        return torch.optim.SparseAdam([net.embedding.weight], lr=0.1)
 
-    alone, together = Words(), Words()
-    words_loop(alone, embedding_only(alone)(alone.parameters()), True)
-    words_loop(together, DistributedOptimizer(embedding_only(together)(together.parameters()),
-                                              together.named_parameters()), False)
-    same_on_all_ranks(together)
-    assert torch.allclose(flat(alone), flat(together), atol=1e-6)
+    alone = Words()
+    words_loop(alone, embedding_only(alone), True)
+    for arguments in ({}, {"sparse_as_dense": True},
+                      {"sparse_as_dense": True, "gradients_in_arena": False}):
+        together = Words()
+        words_loop(together, DistributedOptimizer(embedding_only(together),
+                                                  together.named_parameters(), **arguments), False)
+        same_on_all_ranks(together)
+        # Rows that no rank has looked up are not in a sum that travelled dense.
+        assert torch.allclose(flat(alone), flat(together), atol=1e-6), arguments
+
+
+@check
+def sparse_gradients_are_sparse_again_when_they_travelled_dense():
+    for arguments in ({}, {"gradients_in_arena": False}, {"num_groups": 1}, {"lag": 1},
+                      {"compression": Compression.fp16}):
+        net = Words()
+        optimizer = DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=0.1),
+                                         net.named_parameters(), sparse_as_dense=True, **arguments)
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.tensor([[unisono.rank(), 7]])).sum().backward()
+            optimizer.synchronize()
+            with optimizer.skip_synchronize():
+                optimizer.step()
+        gradient = net.embedding.weight.grad
+        assert gradient.is_sparse and gradient.sparse_dim() == 1, arguments
+        rows = gradient.coalesce().indices().flatten().tolist()
+        assert rows == [*range(unisono.size()), 7], (arguments, rows)
+        assert not net.out.weight.grad.is_sparse
+
+
+@check
+def sparse_gradients_of_fewer_passes_than_asked_for():
+    for arguments in ({}, {"sparse_as_dense": True}):
+        for arena in (None, False):
+            net = Words()
+            optimizer = DistributedOptimizer(
+                torch.optim.SGD(net.parameters(), lr=0.1), net.named_parameters(),
+                backward_passes_per_step=2, gradients_in_arena=arena, **arguments)
+            net(torch.tensor([[3, 7]])).sum().backward()
+            optimizer.step()
+            gradient = net.embedding.weight.grad
+            assert gradient.is_sparse and set(gradient.coalesce().indices()[0].tolist()) == {3, 7}
+            same_on_all_ranks(net)
 
 
 @check

@@ -22,10 +22,10 @@ import torch
 from ..default import arena_empty, stats
 from ..engine import Engine, ReduceOp
 from ..errors import (DuplicateName, Error, HorovodInternalError, InvalidArgument, Mismatch,
-                      PeerLost, ShutDown, Stalled, Timeout)
+                      PeerLost, PickleFailed, ShutDown, Stalled, Timeout)
 from ..handle import Handle
 from ..process_set import ProcessSet, global_process_set
-from . import basics, built, collectives, elastic, functions, sparse
+from . import basics, built, collectives, elastic, functions, mpi_ops, sparse
 from .basics import *  # noqa: F401,F403: what basics.__all__ lists
 from .built import *  # noqa: F401,F403
 from .collectives import *  # noqa: F401,F403
@@ -45,9 +45,10 @@ Product, Adasum = ReduceOp.Product, ReduceOp.Adasum
 __all__ = [
     "DistributedOptimizer", "SyncBatchNorm", "gradients", "check_consistent", "config", "Average",
     "Sum", "Min", "Max", "Product", "Adasum", "ReduceOp", "Compression", "Compressor",
-    "ProcessSet", "global_process_set", "Handle", "Engine", "elastic", "stats", "arena_empty",
+    "ProcessSet", "global_process_set", "Handle", "Engine", "elastic", "mpi_ops", "stats",
+    "arena_empty",
     "Error", "HorovodInternalError", "HostsUpdatedInterrupt", "InvalidArgument", "DuplicateName",
-    "Mismatch", "PeerLost", "ShutDown", "Stalled", "Timeout",
+    "Mismatch", "PeerLost", "PickleFailed", "ShutDown", "Stalled", "Timeout",
 ]
 # Type checkers follow this form, and no unpacking.
 __all__ += basics.__all__

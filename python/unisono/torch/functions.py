@@ -60,9 +60,10 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
 
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
-    Parameters and their gradients are not touched and nothing is stepped: state that exists on
-    root_rank comes to exist everywhere, and state that does not is dropped. ``model`` is accepted
-    for Horovod's sake."""
+    Parameters are not touched and nothing is stepped: state that exists on root_rank comes to
+    exist everywhere, and state that does not is dropped. As with Horovod, ``.grad`` is zero
+    afterwards where the optimizer had no state yet, and untouched where it had. ``model`` is
+    accepted for Horovod's sake."""
     if isinstance(optimizer, torch.optim.LBFGS):
         raise InvalidArgument("the state of torch.optim.LBFGS has no fixed shape; broadcast "
                               "optimizer.state_dict() with broadcast_object() and load it")
@@ -78,6 +79,20 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
                          root_rank, process_set)
     if not at_root:
         optimizer.load_state_dict({**outline, "state": state})
+    if not mine["state"]:
+        _zero_gradients(optimizer)
+
+
+def _zero_gradients(optimizer: torch.optim.Optimizer) -> None:
+    """Horovod steps a new optimizer on zeros to make its state. Programs that count on the zeros
+    find them here, too."""
+    sparse = isinstance(optimizer, torch.optim.SparseAdam)
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.requires_grad:
+                zeros = torch.zeros_like(parameter)
+                # As embeddings make them: whole rows, by their number.
+                parameter.grad = zeros.to_sparse(1) if sparse else zeros
 
 
 class _Blank:

@@ -162,8 +162,9 @@ class Bucket(Unit):
         for wait in self.sent or ():
             wait()
         for place, slot in self._installed():
-            if slot.parameter.grad is not self.views[place]:
-                slot.parameter.grad = self.views[place]
+            result = self.transfer.given_back(slot, self.views[place])
+            if slot.parameter.grad is not result:
+                slot.parameter.grad = result
         self._start_anew()
 
     def _installed(self) -> Iterator[tuple[int, Slot]]:

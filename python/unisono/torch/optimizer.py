@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence,
                     SupportsIndex, Union)
 
@@ -42,13 +43,35 @@ class DistributedMixin(_Wrapped):
 
     _exchange: Exchange
     _arguments: dict[str, Any]
-    _names: dict[Any, str]
+    _parameter_names: dict[Any, str]
     _should_synchronize = True
+    _synchronized_by_hand = False
+
+    @property
+    def op(self) -> ReduceOp:
+        """The operator that combines gradients."""
+        return self._arguments["op"]
+
+    @property
+    def process_set(self) -> ProcessSet:
+        """The ranks that exchange gradients."""
+        return self._arguments["process_set"]
+
+    @property
+    def gradient_predivide_factor(self) -> float:
+        """What an average divides by before the sum."""
+        return self._arguments["gradient_predivide_factor"]
+
+    @property
+    def sparse_as_dense(self) -> bool:
+        """Whether sparse gradients travel as dense ones."""
+        return self._arguments["sparse_as_dense"]
 
     def synchronize(self) -> None:
         """Waits until every gradient is the combination of all ranks'. Then gradients may be
         clipped or changed, and step() called inside ``with optimizer.skip_synchronize():``."""
         self._exchange.synchronize()
+        self._synchronized_by_hand = True
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:
@@ -63,12 +86,13 @@ class DistributedMixin(_Wrapped):
         """Exchanges this step's gradients unless synchronize() has, and applies them. The loss
         that a closure returns is combined over the ranks too, so that all take the same path."""
         exchange = self._exchange
+        self._warn_of_a_second_exchange()
         if closure is not None:
             result = super().step(self._together(closure), *args, **keywords)
         else:
             self._settle()
             result = super().step(*args, **keywords)
-        exchange.synchronized = False
+        exchange.synchronized = self._synchronized_by_hand = False
         if exchange.lag.ends_here:
             self.flush()
         exchange.lag.step += 1
@@ -92,13 +116,14 @@ class DistributedMixin(_Wrapped):
                 "optimizer.zero_grad() was called after loss.backward() but before "
                 "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
                 "a race condition: call one of them first.")
-        self._exchange.synchronized = False
+        self._exchange.synchronized = self._synchronized_by_hand = False
         super().zero_grad(*args, **keywords)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
         for parameter in self.param_groups[-1]["params"]:
-            name = self._names.setdefault(parameter, f"parameter.{len(self._names)}")
+            name = self._parameter_names.setdefault(parameter,
+                                                    f"parameter.{len(self._parameter_names)}")
             slot = Slot(parameter, name, self._exchange.passes)
             if parameter.requires_grad:
                 self._exchange.add(slot)
@@ -123,10 +148,19 @@ class DistributedMixin(_Wrapped):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
         plain = {key: value for key, value in self.__dict__.items() if key not in _OWN}
         plain.pop("step", None)  # a scheduler's wrapper, which holds the optimizer itself
-        names = [self._names[p] for group in self.param_groups for p in group["params"]]
+        names = [self._parameter_names[p] for group in self.param_groups for p in group["params"]]
         arguments = {**self._arguments, "backward_passes_per_step": self.backward_passes_per_step,
                      "process_set": packed_set(self._arguments["process_set"])}
         return _rebuild, (type(self).__mro__[2], plain, names, arguments)
+
+    def _warn_of_a_second_exchange(self) -> None:
+        if (self._synchronized_by_hand and self._should_synchronize
+                and (self._exchange.synchronized or self._exchange.idle)):
+            warnings.warn(
+                "optimizer.step() follows optimizer.synchronize() outside of skip_synchronize(): "
+                "Horovod would exchange the gradients a second time. Here they are applied as they "
+                "are; write `with optimizer.skip_synchronize(): optimizer.step()` to say so.",
+                stacklevel=3)
 
     def _settle(self) -> None:
         """Exchanges what this step has not exchanged yet."""
@@ -160,7 +194,8 @@ class DistributedMixin(_Wrapped):
         self._settle()
 
 
-_OWN = ("_exchange", "_arguments", "_names", "_should_synchronize", "backward_passes_per_step")
+_OWN = ("_exchange", "_arguments", "_parameter_names", "_should_synchronize",
+        "_synchronized_by_hand", "backward_passes_per_step")
 
 
 def DistributedOptimizer(optimizer: torch.optim.Optimizer,
@@ -182,7 +217,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     - gradient_predivide_factor: an average divides by it before the sum and by the rest after.
     - num_groups, or groups as a number or as lists of parameters: gradients that travel as units;
       group_balance "bytes" makes num_groups weigh the same. Otherwise the engine fuses as it sees
-      fit. sparse_as_dense: sparse gradients become dense ones.
+      fit. sparse_as_dense: sparse gradients travel as dense ones, and are sparse again afterwards.
     - process_set: a rank outside it stays local.
     - gradients_in_arena: None puts gradients into shared memory where that is safe, in buckets of
       about bucket_bytes, False never does; ``optimizer.gradients_in_arena`` tells. ``.grad`` is a
@@ -213,7 +248,7 @@ def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
                       {"__module__": base.__module__, "__doc__": base.__doc__})
     made = made_class.__new__(made_class)
     made.__dict__.update(plain)
-    made._arguments, made._names = arguments, names
+    made._arguments, made._parameter_names = arguments, names
     made.backward_passes_per_step = passes = arguments["backward_passes_per_step"]
     everything = [Slot(p, names[p], passes) for group in made.param_groups for p in group["params"]]
     slots = [slot for slot in everything if slot.parameter.requires_grad]

@@ -103,15 +103,20 @@ class Exchange:
                 "backward_passes_per_step to accumulate gradients locally.")
         slot.left -= 1
         if slot.left == 0:
-            unit = self.lane[slot.unit]
-            gradient = slot.parameter.grad
-            if (gradient is not None and gradient.is_sparse
-                    and isinstance(unit, grad_arena.Bucket)):
-                if self.transfer.sparse_as_dense:
-                    slot.parameter.grad = gradient.to_dense()
-                else:
-                    unit = self._move_out(slot)
-            unit.arrive(slot)
+            self._unit_for(slot).arrive(slot)
+
+    def _unit_for(self, slot: Slot) -> Unit:
+        """The unit that the gradient travels with. A bucket takes a sparse one only if it may be
+        made dense."""
+        unit, gradient = self.lane[slot.unit], slot.parameter.grad
+        if gradient is None or not isinstance(unit, grad_arena.Bucket):
+            return unit
+        slot.sparse = gradient.sparse_dim() if gradient.is_sparse else 0
+        if slot.sparse and not self.transfer.sparse_as_dense:
+            return self._move_out(slot)
+        if slot.sparse:
+            slot.parameter.grad = gradient.to_dense()
+        return unit
 
     def _begin(self) -> None:
         if self.transfer.stale():
@@ -139,6 +144,9 @@ class Exchange:
             return
         self._adopt_unfrozen()
         try:
+            for slot in self.slots:
+                if slot.left:
+                    self._unit_for(slot)  # not every pass came, and those that did may be sparse
             for unit in self.lane:
                 if unit.sent is None:
                     unit.send()

@@ -30,7 +30,7 @@ class Slot:
     def __init__(self, parameter: torch.Tensor, name: str, passes: int):
         self.parameter, self.name, self.left = parameter, name, passes
         self.unit = self.place = 0  # the unit's number in each lane, and the place in that unit
-        self.sparse = 0  # how many dimensions of its gradients are sparse, once they have been
+        self.sparse = 0  # how many dimensions of its last gradient were sparse
 
 
 class Transfer:
@@ -73,6 +73,11 @@ class Transfer:
             return lambda: tensor
         from .sparse import sparse_allreduce_async
         return sparse_allreduce_async(tensor, name, self.op, process_set=self.process_set)
+
+    def given_back(self, slot: Slot, result: torch.Tensor) -> torch.Tensor:
+        """What .grad becomes: sparse where autograd gave a sparse one, whichever way it travelled,
+        for some optimizers take no other."""
+        return result.to_sparse(slot.sparse) if slot.sparse and not result.is_sparse else result
 
     def _send(self, name: str, tensors: list[torch.Tensor], grouped: bool,
               codec: str) -> list[Finish]:
@@ -151,7 +156,7 @@ class Unit:
     def finish(self) -> None:
         """Waits, and makes the results the parameters' gradients."""
         for slot, _, _, wait in self.sent or ():
-            result = wait()
+            result = self.transfer.given_back(slot, wait())
             if slot.parameter.grad is not result and slot.parameter.requires_grad:
                 slot.parameter.grad = result
         self._start_anew()
@@ -169,11 +174,9 @@ def _gradient(slot: Slot, as_dense: bool) -> Optional[torch.Tensor]:
         parameter.grad = _zeros(slot)
     if parameter.grad.requires_grad:
         parameter.grad = parameter.grad.detach()  # made with create_graph; results carry no graph
-    if parameter.grad.is_sparse:
-        if as_dense:
-            parameter.grad = parameter.grad.to_dense()
-        else:
-            slot.sparse = parameter.grad.sparse_dim()
+    slot.sparse = parameter.grad.sparse_dim() if parameter.grad.is_sparse else 0
+    if slot.sparse and as_dense:
+        parameter.grad = parameter.grad.to_dense()
     return parameter.grad
 
 

@@ -62,7 +62,10 @@ Draw draw_one(int n, bool somebody_absent, std::size_t most_bytes, Rng& rng) {
   const std::size_t scale = std::min<std::size_t>(most, std::size_t{4} << rng.below(20));
   d.count = 1 + rng.below(scale);
   if (d.kind >= Kind::allgather) d.count = std::max<std::size_t>(d.count / 8, static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) d.memory.push_back(static_cast<Memory>(rng.below(5)));
+  // More of those whose tensor is their window.
+  for (int i = 0; i < n; ++i) {
+    d.memory.push_back(static_cast<Memory>(rng.below(3) == 0 ? 0 : rng.below(5)));
+  }
   return d;
 }
 

@@ -132,7 +132,8 @@ Operation draw(int n, Rng& rng) {
   const std::size_t element = size_of(o.dtype);
   o.wants.resize(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
-    auto memory = static_cast<Memory>(rng.below(kMemories));
+    // More of those whose tensor is their window.
+    auto memory = static_cast<Memory>(rng.below(3) == 0 ? 0 : rng.below(kMemories));
     if (memory == Memory::absent && o.kind > Kind::adasum) memory = Memory::user;
     o.memory.push_back(memory);
     o.inputs.push_back(filled(o.dtype, count, rng));

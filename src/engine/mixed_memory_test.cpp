@@ -52,7 +52,6 @@ Draw draw_one(int n, bool somebody_absent, std::size_t most_bytes, Rng& rng) {
   Draw d;
   const std::uint64_t kind = rng.below(somebody_absent ? 8 : 14);
   d.kind = kind < 7 ? static_cast<Kind>(kind % 2) : static_cast<Kind>(std::max<std::uint64_t>(kind - 6, 2) % 8);
-  if (d.kind == Kind::sum && kind >= 7) d.kind = Kind::persistent;
   if (somebody_absent && d.kind > Kind::adasum) d.kind = Kind::sum;
   d.dtype = kDTypes[rng.below(d.kind == Kind::adasum ? 4 : 6)];
   d.root = static_cast<int>(rng.below(static_cast<std::uint64_t>(n)));

@@ -131,7 +131,7 @@ def test_importing_unisono_imports_no_framework():
     import subprocess
     code = ("import sys, unisono; "
             "assert not {'torch', 'jax', 'tensorflow', 'mpi4py'} & set(sys.modules)")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 def test_buffers_live_until_the_operation_ends_and_no_longer(solo):

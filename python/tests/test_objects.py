@@ -42,7 +42,7 @@ def on_ranks(size, body):
         assert total.tolist() == [size] * 3
         return result
 
-    return as_threads(size, rank_main, timeout_s=30)
+    return as_threads(size, rank_main)
 
 
 def failure(call, *texts):

@@ -114,7 +114,7 @@ def elsewhere(tmp_path_factory):
 def run(elsewhere, module, *arguments):
     environment = {**os.environ, "MYPY_CACHE_DIR": str(elsewhere / "cache")}
     return subprocess.run([sys.executable, "-m", module, *arguments], cwd=elsewhere, text=True,
-                          env=environment, capture_output=True, timeout=280)
+                          env=environment, capture_output=True, timeout=900)
 
 
 def mypy(elsewhere, *arguments):

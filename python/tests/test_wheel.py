@@ -64,7 +64,7 @@ def test_imports_without_any_framework():
     """An import that fails is remembered as None, so nothing can bring torch in by the back door."""
     code = ("import sys; sys.modules['torch'] = None; import unisono, numpy; unisono.init(); "
             "assert unisono.allreduce(numpy.ones(3)).sum() == 3")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 @pytest.mark.long
@@ -100,4 +100,4 @@ torch.distributed.destroy_process_group()
     script = tmp_path / "script.py"
     script.write_text(code)
     subprocess.run([str(python.parent / "unisono"), "run", "-np", "2", str(python), str(script)],
-                   check=True, timeout=120)
+                   check=True, timeout=600)

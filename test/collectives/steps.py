@@ -24,7 +24,7 @@ import unisono
 TENSORS = 20
 STEPS = 30
 ODD = 1        # the rank that does what the others do not
-HANG_S = 40
+HANG_S = 300
 # Far above whatever a busy machine adds by itself.
 LATE_S = 0.5
 LATE_STEPS = 8

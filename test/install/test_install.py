@@ -19,7 +19,7 @@ BUILD = ROOT / "build" / "release"
 
 
 def run(*command, **settings):
-    done = subprocess.run([str(part) for part in command], text=True, timeout=300,
+    done = subprocess.run([str(part) for part in command], text=True, timeout=900,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **settings)
     assert done.returncode == 0, f"{command}\n{done.stdout}"
     return done.stdout

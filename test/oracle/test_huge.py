@@ -36,6 +36,6 @@ def test_allreduce_of_more_than_two_to_the_31_elements(transport, tmp_path):
         pytest.skip(f"needs {NEEDED_GIB} GiB of free memory, there are {available_gib():.0f}")
     script = tmp_path / "huge.py"
     script.write_text(textwrap.dedent(BODY))
-    output = ranks.as_processes(2, script, timeout_s=280,
+    output = ranks.as_processes(2, script, timeout_s=900,
                                 environment={"UNISONO_TRANSPORT": transport})
     assert output.count("right") == 2

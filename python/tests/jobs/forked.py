@@ -21,7 +21,7 @@ import tempfile
 import time
 from typing import Callable, Optional
 
-TIMEOUT_S = 30
+TIMEOUT_S = 300
 Scenario = Callable[[int, str], None]  # of the rank and a folder for all ranks
 
 

@@ -5,7 +5,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 
@@ -14,11 +13,9 @@ import unisono
 unisono.init()
 if unisono.rank() == 0:
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
     try:
         unisono.allreduce(np.ones(3), name="lonely")
     except KeyboardInterrupt:
-        assert time.monotonic() - start < 2
         print("interrupted", flush=True)
-else:
-    time.sleep(1.5)
+# The other rank is here from the start: it cannot leave before the interrupt has come.
+unisono.allreduce(np.ones(3), name="after")

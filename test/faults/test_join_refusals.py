@@ -57,7 +57,7 @@ def test_another_protocol_version_is_told_both() -> None:
         job.wait_ready()
         answer = strangers.talk(job.port, strangers.hello(version=99), answer_bytes=80)
         assert answer[:8] == strangers.MAGIC
-        version, verdict = struct.unpack_from("<HH", answer, 8)
-        assert (version, verdict) == (1, 1)
+        version, verdict = struct.unpack_from("<HB", answer, 8)
+        assert (version, verdict) == (2, 1)
         for rank in job.ranks:
             assert rank.finish() == 0

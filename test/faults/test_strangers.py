@@ -118,7 +118,7 @@ def test_false_rank_zero_of_another_version_is_told_at_once() -> None:
             guest, _ = door.accept()
             with guest:
                 assert strangers.read_exactly(guest, strangers.HELLO_BYTES)[:8] == strangers.MAGIC
-                answer = strangers.MAGIC + struct.pack("<HHi", 7, 1, 0)
+                answer = strangers.MAGIC + struct.pack("<HBBi", 7, 1, 0, 0)
                 guest.sendall(answer.ljust(strangers.ANSWER_BYTES, b"\0"))
                 assert job.ranks[0].finish() == 4
             refusal, = job.ranks[0].events("refused")

@@ -16,6 +16,15 @@ import unisono
 
 torch = pytest.importorskip("torch")
 CALLS, MESHES = "process_group_checks.py", "device_mesh_checks.py"
+REDUCTIONS, SEEN, DETAIL = ("process_group_reductions.py", "process_group_seen.py",
+                            "process_group_detail.py")
+BACKENDS = {"alone": "unisono", "beside_another": "cpu:unisono,cuda:gloo"}
+
+
+def needs_python_backends():
+    from unisono.torch.process_group import _HAS_PYTHON_BACKENDS
+    if not _HAS_PYTHON_BACKENDS:
+        pytest.skip("this torch has no Backends in Python")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +49,42 @@ def test_ends_quietly_with_groups_that_were_not_destroyed(calls):
 @pytest.mark.parametrize("name", checked.names(MESHES))
 def test_on_four_ranks(meshes, name):
     meshes.confirm(name)
+
+
+@pytest.fixture(scope="module")
+def reductions(tmp_path_factory):
+    return checked.Job(REDUCTIONS, 3, str(tmp_path_factory.mktemp("store") / "file"))
+
+
+@pytest.mark.parametrize("name", checked.names(REDUCTIONS))
+def test_reduction(reductions, name):
+    reductions.confirm(name)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def seen(request, tmp_path_factory):
+    if request.param != "alone":
+        needs_python_backends()
+    return checked.Job(SEEN, 2, str(tmp_path_factory.mktemp("store") / "file"),
+                       BACKENDS[request.param])
+
+
+@pytest.mark.parametrize("name", checked.names(SEEN))
+def test_torch_sees(seen, name):
+    seen.confirm(name)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def detailed(request, tmp_path_factory):
+    needs_python_backends()
+    return checked.Job(DETAIL, 2, str(tmp_path_factory.mktemp("store") / "file"),
+                       BACKENDS[request.param], TORCH_DISTRIBUTED_DEBUG="DETAIL",
+                       TORCH_DIST_NAN_CHECK="1")
+
+
+@pytest.mark.parametrize("name", checked.names(DETAIL))
+def test_torch_checks(detailed, name):
+    detailed.confirm(name)
 
 
 def test_torch_finds_the_backend_by_itself(tmp_path):

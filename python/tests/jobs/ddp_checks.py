@@ -136,6 +136,39 @@ def ddp_with_torchs_own_hooks():
 
 
 @check
+def ddp_with_sparse_gradients():
+    class Words(nn.Module):
+        def __init__(self, sparse):
+            super().__init__()
+            torch.manual_seed(3)
+            self.table, self.out = nn.Embedding(20, 4, sparse=sparse), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.out(self.table(x))
+
+    words = torch.randint(0, 20, (3, SIZE * 5), generator=torch.Generator().manual_seed(5))
+    model, alone = DistributedDataParallel(Words(True)), Words(False)
+    train(model, [batch[RANK * 5:RANK * 5 + 5] for batch in words])
+    train(alone, words)
+    for ours, theirs in zip(model.parameters(), alone.parameters()):
+        assert torch.allclose(ours, theirs, atol=1e-6)
+
+
+@check
+def ddp_negotiates_its_buckets_in_every_step():
+    """A call of torch's has no name that could be learned; what the page on DDP says of it."""
+    model = DistributedDataParallel(Net())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sent = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        model(part(batches(1)[0])).square().mean().backward()
+        optimizer.step()
+        sent.append(unisono.torch.stats()["control_messages"])
+    assert sent[-1] > sent[-5], sent
+
+
+@check
 def zero_redundancy_optimizer():
     from torch.distributed.optim import ZeroRedundancyOptimizer
     model = DistributedDataParallel(Net())

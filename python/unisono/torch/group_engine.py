@@ -7,7 +7,8 @@ by its number in the group. One count serves all kinds: ranks that make differen
 one name, and the engine tells them so instead of waiting for ever.
 
 The engine reduces and broadcasts in place. It has no gather and no scatter; both are all-to-alls in
-which only one rank sends or receives. Tensors travel as rows of a flat view.
+which only one rank sends or receives. Tensors travel as rows of a flat view. Operators on bits, which
+the engine lacks, are gathers whose rows every rank folds.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from .. import _core, arrays
 from ..engine import Engine
 from ..errors import InvalidArgument, Mismatch, ShutDown
 from ..taken import Taken
+from . import group_sparse
+from .elements import deal, like, movable, named, plain, width
 from .work import Lane, Work
 
 _KIND = _core.Collective
 _OPS = ((ReduceOp.SUM, _core.ReduceOp.Sum), (ReduceOp.AVG, _core.ReduceOp.Average),
         (ReduceOp.MAX, _core.ReduceOp.Max), (ReduceOp.MIN, _core.ReduceOp.Min),
         (ReduceOp.PRODUCT, _core.ReduceOp.Product))
-# What the engine lacks is gathered and folded here.
 _FOLDS = ((ReduceOp.BAND, torch.bitwise_and), (ReduceOp.BOR, torch.bitwise_or),
           (ReduceOp.BXOR, torch.bitwise_xor))
+_OF_REAL_NUMBERS = (ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX)
 Finish = Callable[[], Any]
+Part = tuple[list[Any], Finish]  # some tickets, and what to do when they are done
 
 
 class _Destroyed:
@@ -47,7 +51,8 @@ class GroupEngine:
         self.timeout_s = timeout_s
         self.rank, self.size = engine.rank(), engine.size()
         self.lane = Lane()
-        self._numbers = itertools.count()
+        self.sequence = 0  # how many calls have been numbered
+        self._numbers = itertools.count(1)
 
     def close(self, leave: bool) -> None:
         """Gives the engine up, and leaves its job if it is this group's own. torch may keep the
@@ -60,12 +65,15 @@ class GroupEngine:
     def all_reduce(self, tensors: Sequence[torch.Tensor], op: Any, timeout_s: float,
                    **more: Any) -> Work:
         """more: further settings of the engine, such as the codec."""
-        fold = _fold_of(op)
+        if any(tensor.is_sparse for tensor in tensors):
+            return self._joint("all_reduce", tensors, timeout_s, [
+                group_sparse.summed(self, tensor, op) for tensor in tensors])
+        fold = _fold_of(op, tensors)
         if fold is not None:
             return self._joint("all_reduce", tensors, timeout_s, [
                 self._folded(tensor, fold, tensor.copy_) for tensor in tensors])
-        settings = reduction(op, **more)
-        flat = [_plain(tensor) for tensor in tensors]
+        settings = reduction(op, tensors, **more)
+        flat = [plain(tensor) for tensor in tensors]
         name = self._name()
         taken = [arrays.take(tensor, True) for tensor in flat]
         if len(taken) == 1:
@@ -81,12 +89,7 @@ class GroupEngine:
 
     def reduce(self, tensor: torch.Tensor, op: Any, root: int, timeout_s: float) -> Work:
         into = tensor.copy_ if self.rank == root else _forget
-        fold = _fold_of(op)
-        if fold is not None:
-            return self._joint("reduce", [tensor], timeout_s, [self._folded(tensor, fold, into)])
-        ticket, wrap = self._rows(_KIND.allreduce, _plain(tensor), reduction(op))
-        return self._work(f"reduce {ticket.name}", [tensor], [ticket], timeout_s,
-                          lambda: into(_like(wrap(ticket), tensor)))
+        return self._reduced("reduce", tensor, op, into, [tensor], timeout_s)
 
     def broadcast(self, tensor: torch.Tensor, root: int, timeout_s: float) -> Work:
         ticket, finish = self.move(self._name(), tensor, root)
@@ -94,14 +97,14 @@ class GroupEngine:
 
     def move(self, name: str, tensor: torch.Tensor, root: int) -> tuple[Any, Optional[Finish]]:
         """A broadcast in place, whatever the tensor's type and strides."""
-        seen = _movable(tensor)
+        seen = movable(tensor)
         taken = arrays.take(seen, True)
         ticket = self._submit(_KIND.broadcast, name, taken, True, _core.Settings(root=root))
         # The root's tensor is what it was; writing it back would only race with its readers.
         if self.rank == root:
             return ticket, None
         if seen.data_ptr() != tensor.data_ptr():
-            return ticket, lambda: tensor.copy_(_like(seen, tensor))
+            return ticket, lambda: tensor.copy_(like(seen, tensor))
         return ticket, taken.restore
 
     def barrier(self, timeout_s: float) -> Work:
@@ -117,7 +120,7 @@ class GroupEngine:
                                   f"elements and the input of rank {self.rank} has {tensor.numel()}")
         _check_dtypes("all_gather", [tensor, *outputs])
         return self._gathered("all_gather", tensor, equal, outputs, timeout_s,
-                              lambda all_rows: _deal(all_rows, outputs))
+                              lambda all_rows: deal(all_rows, outputs))
 
     def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor,
                           timeout_s: float) -> Work:
@@ -127,7 +130,7 @@ class GroupEngine:
                 f"{tensor.numel()} each need {self.size * tensor.numel()}")
         _check_dtypes("all_gather", [tensor, output])
         return self._gathered("all_gather", tensor, True, [output], timeout_s,
-                              lambda all_rows: output.copy_(_like(all_rows, output)))
+                              lambda all_rows: output.copy_(like(all_rows, output)))
 
     def reduce_scatter(self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any,
                        timeout_s: float) -> Work:
@@ -142,10 +145,11 @@ class GroupEngine:
             return self.reduce_scatter_single(output, joined, op, timeout_s)
         # Parts of different sizes: everything is reduced and this rank keeps its own.
         first = sum(counts[:self.rank])
-        work = self.all_reduce([joined], op, timeout_s)
-        work._finish = lambda: output.copy_(_like(joined[first:first + output.numel()], output))
-        work._outputs = [output]
-        return work
+
+        def keep(reduced: torch.Tensor) -> None:
+            output.copy_(like(reduced[first:first + output.numel()], output))
+
+        return self._reduced("reduce_scatter", joined, op, keep, [output], timeout_s)
 
     def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, op: Any,
                               timeout_s: float) -> Work:
@@ -154,24 +158,22 @@ class GroupEngine:
                 f"reduce_scatter: the input has {tensor.numel()} elements; {self.size} ranks that "
                 f"keep {output.numel()} each need {self.size * output.numel()}")
         _check_dtypes("reduce_scatter", [output, tensor])
-        fold = _fold_of(op)
-        if fold is not None:
+        if _fold_of(op, [tensor]) is not None:
             def keep(reduced: torch.Tensor) -> None:
-                output.copy_(_like(reduced.reshape(self.size, -1)[self.rank], output))
-            return self._joint("reduce_scatter", [output], timeout_s,
-                               [self._folded(tensor, fold, keep)])
-        rows = _plain(tensor).reshape(self.size, -1)
-        ticket, wrap = self._rows(_KIND.reducescatter, rows, reduction(op))
+                output.copy_(like(reduced.reshape(self.size, -1)[self.rank], output))
+            return self._reduced("reduce_scatter", tensor, op, keep, [output], timeout_s)
+        rows = plain(tensor).reshape(self.size, -1)
+        ticket, wrap = self._rows(_KIND.reducescatter, rows, reduction(op, [tensor]))
         return self._work(f"reduce_scatter {ticket.name}", [output], [ticket], timeout_s,
-                          lambda: output.copy_(_like(wrap(ticket), output)))
+                          lambda: output.copy_(like(wrap(ticket), output)))
 
     def exchange(self, what: str, sent: torch.Tensor, send_counts: Sequence[int],
                  outputs: Sequence[torch.Tensor], receive_counts: Sequence[int],
                  timeout_s: float) -> Work:
         """An all-to-all of elements; what arrives fills the outputs one after another."""
         _check_dtypes(what, [sent, *outputs])
-        flat = _movable(sent).reshape(-1)
-        scale = _width(sent)
+        flat = movable(sent).reshape(-1)
+        scale = width(sent)
         settings = _core.Settings(splits=[count * scale for count in send_counts])
         ticket, wrap = self._rows(_KIND.alltoall, flat, settings)
 
@@ -181,21 +183,35 @@ class GroupEngine:
                 rank = next(i for i, pair in enumerate(zip(got, wanted)) if pair[0] != pair[1])
                 raise Mismatch(f"{what}: rank {rank} of the group sent {got[rank]} elements to "
                                f"rank {self.rank}, which expects {wanted[rank]}; make the sizes agree")
-            _deal(wrap(ticket), outputs)
+            deal(wrap(ticket), outputs)
 
         return self._work(f"{what} {ticket.name}", outputs, [ticket], timeout_s, finish)
 
     def _gathered(self, what: str, tensor: torch.Tensor, equal: bool,
                   outputs: Sequence[torch.Tensor], timeout_s: float,
                   into: Callable[[torch.Tensor], Any]) -> Work:
-        flat = _movable(tensor).reshape(-1)
+        flat = movable(tensor).reshape(-1)
         # As one row the sizes are checked across ranks; as many, they may differ.
         ticket, wrap = self._rows(_KIND.allgather, flat.reshape(1, -1) if equal else flat,
                                   _core.Settings())
         return self._work(f"{what} {ticket.name}", outputs, [ticket], timeout_s,
                           lambda: into(wrap(ticket)))
 
-    def _folded(self, tensor: torch.Tensor, fold: Callable, into: Callable) -> tuple[Any, Finish]:
+    def _reduced(self, what: str, tensor: torch.Tensor, op: Any, into: Callable,
+                 outputs: Sequence[torch.Tensor], timeout_s: float) -> Work:
+        """An allreduce, with any operator, whose result goes elsewhere."""
+        fold = _fold_of(op, [tensor])
+        if fold is not None:
+            return self._joint(what, outputs, timeout_s, [self._folded(tensor, fold, into)])
+        ticket, wrap = self._rows(_KIND.allreduce, plain(tensor), reduction(op, [tensor]))
+        return self._work(f"{what} {ticket.name}", outputs, [ticket], timeout_s,
+                          lambda: into(like(wrap(ticket), tensor)))
+
+    def gathering(self, tensor: torch.Tensor) -> tuple[Any, Callable]:
+        """A gather of rows, as many as each rank has, in the engine's element types."""
+        return self._rows(_KIND.allgather, movable(tensor), _core.Settings())
+
+    def _folded(self, tensor: torch.Tensor, fold: Callable, into: Callable) -> Part:
         ticket, wrap = self._rows(_KIND.allgather, tensor.reshape(1, -1), _core.Settings())
 
         def finish() -> None:
@@ -203,13 +219,13 @@ class GroupEngine:
             result = rows[0].clone()
             for row in rows[1:]:
                 fold(result, row, out=result)
-            into(_like(result, tensor))
+            into(like(result, tensor))
 
-        return ticket, finish
+        return [ticket], finish
 
     def _joint(self, what: str, outputs: Sequence[torch.Tensor], timeout_s: float,
-               parts: Sequence[tuple[Any, Finish]]) -> Work:
-        tickets = [ticket for ticket, _ in parts]
+               parts: Sequence[Part]) -> Work:
+        tickets = [ticket for own, _ in parts for ticket in own]
         return self._work(f"{what} {tickets[0].name}", outputs, tickets, timeout_s,
                           _all([finish for _, finish in parts]))
 
@@ -222,67 +238,39 @@ class GroupEngine:
         return self.engine._core.submit(kind, name, taken.dtype, taken.memory, in_place, settings)
 
     def _name(self) -> str:
-        return f"number {next(self._numbers)}"
+        self.sequence = number = next(self._numbers)
+        return f"number {number}"
 
     def _work(self, what: str, outputs: Sequence[torch.Tensor], tickets: Sequence[Any],
               timeout_s: float, finish: Optional[Finish] = None) -> Work:
         return Work(what, outputs, self.lane, timeout_s, tickets, finish)
 
 
-def reduction(op: Any, **more: Any) -> Any:
-    """The engine's settings for one of torch's operators."""
+def reduction(op: Any, tensors: Sequence[torch.Tensor], **more: Any) -> Any:
+    """The engine's settings for one of torch's operators on these tensors."""
+    if op == ReduceOp.AVG and any(tensor.dtype == torch.bool for tensor in tensors):
+        raise InvalidArgument("torch.bool has no average; cast to a number, or use MAX or MIN")
+    if any(op == each for each in _OF_REAL_NUMBERS) and any(tensor.is_complex() for tensor in tensors):
+        # As pairs of real numbers, which is how complex ones travel, they would come out wrong.
+        raise InvalidArgument(f"complex numbers are reduced with SUM, AVG and PREMUL_SUM, not "
+                              f"{named(op)}")
     for theirs, ours in _OPS:
         if op == theirs:
             return _core.Settings(op=ours, **more)
     if op == ReduceOp.PREMUL_SUM:
         return _core.Settings(op=_core.ReduceOp.Sum, prescale=float(op.__getstate__()[1]), **more)
-    raise InvalidArgument(f"the backend unisono has no reduction {op}; it has SUM, AVG, PRODUCT, "
+    raise InvalidArgument(f"the backend unisono has no reduction {named(op)}; it has SUM, AVG, PRODUCT, "
                           "MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM with a number")
 
 
-def _fold_of(op: Any) -> Optional[Callable]:
-    return next((fold for theirs, fold in _FOLDS if op == theirs), None)
-
-
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as real numbers, without a copy."""
-    if tensor.layout != torch.strided:
-        raise InvalidArgument(f"the backend unisono moves dense tensors, not {tensor.layout}; pass "
-                              "tensor.to_dense(), or use unisono.torch.sparse_allreduce_async()")
-    return torch.view_as_real(tensor.detach()) if tensor.is_complex() else tensor
-
-
-def _movable(tensor: torch.Tensor) -> torch.Tensor:
-    """The same for tensors that are only moved: any element type will do."""
-    tensor = _plain(tensor)
-    name = str(tensor.dtype).removeprefix("torch.")
-    return tensor if name in _core.dtypes else tensor.detach().contiguous().view(torch.uint8)
-
-
-def _width(tensor: torch.Tensor) -> int:
-    """How many elements of _movable(tensor) make one of the tensor."""
-    if tensor.is_complex():
-        return 2
-    return 1 if str(tensor.dtype).removeprefix("torch.") in _core.dtypes else tensor.element_size()
-
-
-def _like(flat: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
-    """What arrived, in the type and shape of the tensor that takes it."""
-    if flat.dtype != output.dtype:
-        flat = flat.contiguous().reshape(-1).view(output.dtype)
-    return flat.reshape(output.shape)
-
-
-def _deal(arrived: torch.Tensor, outputs: Sequence[torch.Tensor]) -> None:
-    if not outputs:
-        return
-    arrived = arrived.reshape(-1)
-    if arrived.dtype != outputs[0].dtype:
-        arrived = arrived.view(outputs[0].dtype)
-    first = 0
-    for output in outputs:
-        output.copy_(arrived[first:first + output.numel()].reshape(output.shape))
-        first += output.numel()
+def _fold_of(op: Any, tensors: Sequence[torch.Tensor]) -> Optional[Callable]:
+    fold = next((fold for theirs, fold in _FOLDS if op == theirs), None)
+    for tensor in tensors if fold is not None else ():
+        if tensor.is_floating_point() or tensor.is_complex():
+            raise InvalidArgument(f"{named(op)} combines whole numbers and truth values, and "
+                                  f"the tensor is of {tensor.dtype}; cast it, or use another "
+                                  "operator")
+    return fold
 
 
 def _forget(_: torch.Tensor) -> None:

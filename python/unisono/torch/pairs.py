@@ -7,12 +7,13 @@ once; messages wait in line until then. A message is a broadcast in that engine,
 receiver, tag and its number among these, so that both directions and all tags run independently.
 
 A receiver that takes a message from anybody must learn who has one: sends that nobody has taken
-after a moment are announced in the store.
+after a moment are announced in the store, until somebody takes them.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
 import threading
 import time
 from typing import Any, Callable, Optional
@@ -23,7 +24,7 @@ from torch._C._distributed_c10d import PrefixStore
 from ..errors import Error, ShutDown, Timeout
 from . import rendezvous
 from .group_engine import GroupEngine
-from .work import Lane, Work
+from .work import Lane, Passing, Work
 
 _ANNOUNCE_AFTER_S = 0.01
 _LOOK_AGAIN_S = 0.005
@@ -97,7 +98,7 @@ class Pairs:
 
     def __init__(self, store: Any, rank: int, size: int, timeout_s: float):
         self._store, self._rank, self._size = store, rank, size
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._lock = threading.Lock()
         self._pairs: dict[int, Pair] = {}
         self._numbers: dict[tuple[int, int, int], int] = collections.defaultdict(int)
@@ -111,7 +112,7 @@ class Pairs:
             if self._announcer is None:
                 self._announcer = _Announcer(self._store)
         work = Work(f"send to rank {peer} (tag {tag}, number {number})", [tensor], pair.lane,
-                    self._timeout_s)
+                    self.timeout_s)
         pair.move(work, _name(self._rank, peer, tag, number), tensor, True)
         self._announcer.watch(work, _name(self._rank, peer, tag, number))
         return work
@@ -121,13 +122,13 @@ class Pairs:
             pair = self._pair(peer)
             number = self._next(peer, self._rank, tag)
         work = Work(f"recv from rank {peer} (tag {tag}, number {number})", [tensor], pair.lane,
-                    self._timeout_s)
+                    self.timeout_s)
         work.sender = peer
         pair.move(work, _name(peer, self._rank, tag, number), tensor, False)
         return work
 
     def receive_from_any(self, tensor: torch.Tensor, tag: int) -> Work:
-        work = Work(f"recv from any rank (tag {tag})", [tensor], Lane(), self._timeout_s)
+        work = Work(f"recv from any rank (tag {tag})", [tensor], Passing(), self.timeout_s)
         threading.Thread(target=self._find_sender, args=(work, tensor, tag), daemon=True,
                          name="unisono-any-source").start()
         return work
@@ -142,7 +143,7 @@ class Pairs:
             pair.close()
 
     def _find_sender(self, work: Work, tensor: torch.Tensor, tag: int) -> None:
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.timeout_s
         peers = [peer for peer in range(self._size) if peer != self._rank]
         try:
             while time.monotonic() < deadline:
@@ -157,7 +158,7 @@ class Pairs:
                     return
                 time.sleep(_LOOK_AGAIN_S)
             raise Timeout(f"recv from any rank (tag {tag}): no rank sent anything within "
-                          f"{self._timeout_s:g} s")
+                          f"{self.timeout_s:g} s")
         except Exception as error:  # noqa: BLE001: whoever waits gets it
             work.fail(error)
 
@@ -183,16 +184,18 @@ class Pairs:
             raise Error(f"rank {self._rank} cannot exchange messages with rank {peer} in a group "
                         f"of {self._size}; name another rank of the group")
         if peer not in self._pairs:
-            self._pairs[peer] = Pair(self._store, self._rank, peer, self._timeout_s,
+            self._pairs[peer] = Pair(self._store, self._rank, peer, self.timeout_s,
                                      lambda: self._closed)
         return self._pairs[peer]
 
 
 class _Announcer:
-    """Tells the store about sends that wait to be taken, each once."""
+    """Tells the store about sends that wait to be taken, each once, and takes it back when they have
+    been."""
 
     def __init__(self, store: Any):
         self._store = store
+        self._taken = Lane()  # waits for the announced sends, one after another
         self._watched: collections.deque[tuple[Work, str]] = collections.deque()
         self._wake = threading.Event()
         self._closed = False
@@ -206,6 +209,7 @@ class _Announcer:
     def close(self) -> None:
         self._closed = True
         self._wake.set()
+        self._taken.close()
 
     def _run(self) -> None:
         while not self._closed:
@@ -219,7 +223,17 @@ class _Announcer:
                         rendezvous.put(self._store, _sent_key(name), "1")
                     except RuntimeError:
                         return  # The store is gone, and with it everybody who would look.
+                    self._taken.call(functools.partial(self._take_back, work, _sent_key(name)))
                 del work
+
+    def _take_back(self, work: Work, key: str) -> None:
+        """Only the receiver ends the send, so whoever looks for the key later looks for the next."""
+        while not self._closed and not work.is_completed():
+            try:
+                work.wait()
+            except Exception:  # noqa: BLE001: told to whoever waits for the send itself
+                pass
+        rendezvous.remove(self._store, key)
 
 
 def _name(source: int, destination: int, tag: int, number: int) -> str:

@@ -42,6 +42,17 @@ def has(store: Any, keys: Sequence[str]) -> bool:
     return all(store.add(_flag(key), 0) > 0 for key in keys)
 
 
+def remove(store: Any, *keys: str) -> None:
+    """Takes back what was put there; what is not there, or cannot be deleted, stays as it is."""
+    for key in keys:
+        for each in (key,) if hasattr(store, "check") else (key, _flag(key)):
+            try:
+                store.delete_key(each)
+            except RuntimeError:
+                # Not every store can delete, and a store that is gone has forgotten the key.
+                pass
+
+
 def _flag(key: str) -> str:
     return f"{key}/is there"
 
@@ -150,13 +161,8 @@ class _Meeting:
 
     def clean_up(self) -> None:
         """Once this rank has joined, all have read what it left in the store."""
-        key = "note" if self._rank == 0 else _place_key(self._rank)
-        try:
-            self._store.delete_key(key)
-            self._store.delete_key(_flag(key))
-        except RuntimeError:
-            # Not every store can delete; the token tells what is left over from what is current.
-            pass
+        # Where the store cannot delete, the token tells what is left over from what is current.
+        remove(self._store, "note" if self._rank == 0 else _place_key(self._rank))
 
 
 def _joined(variables: dict[str, str], timeout_s: float, stall_limit_s: float) -> Engine:

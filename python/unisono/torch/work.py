@@ -23,6 +23,13 @@ from ..errors import Error, Timeout
 STALL_REPORT_S = 2.0
 
 
+class Passing:
+    """A lane for one task: its thread ends with it, so nobody needs to close it."""
+
+    def call(self, action: Callable[[], Any]) -> None:
+        threading.Thread(target=action, daemon=True, name="unisono-future").start()
+
+
 class Lane:
     """Completes futures of one engine, in the order in which they were asked for.
 
@@ -68,7 +75,8 @@ class Work(c10d.Work):
     ``finish`` runs once, after the tickets, and puts results where the caller wants them. Tickets
     may come later by start(), when the engine that gives them is still being joined."""
 
-    def __init__(self, what: str, outputs: Sequence[torch.Tensor], lane: Lane, timeout_s: float,
+    def __init__(self, what: str, outputs: Sequence[torch.Tensor],
+                 lane: Union[Lane, Passing], timeout_s: float,
                  tickets: Optional[Sequence[Any]] = None,
                  finish: Optional[Callable[[], Any]] = None):
         super().__init__()
@@ -166,7 +174,9 @@ class Work(c10d.Work):
             finish, self._finish = self._finish, None
             if finish is not None and self._error is None:
                 try:
-                    finish()
+                    # An output may be a parameter; what it is overwritten with has no history.
+                    with torch.no_grad():
+                        finish()
                 except Exception as error:  # noqa: BLE001: kept for every later wait
                     self._error = error
         if self._error is not None:

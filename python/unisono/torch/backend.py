@@ -23,6 +23,7 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
+from ..errors import Error
 from .calls import NAME
 from .member import Member
 from .work import Work
@@ -65,6 +66,11 @@ class UnisonoBackend(Member, c10d.Backend):  # type: ignore[misc]
         """A UnisonoGroup splits itself. Of a Backend beside others torch would ask for a part on
         ranks that have none, and a Backend in Python cannot say "none"."""
         return self.splits
+
+    def split(self, *_: Any) -> Any:
+        raise Error(f"split_group: a group with other backends beside {NAME} cannot be split, for "
+                    "torch asks for a part on ranks that get none; make the parts with "
+                    "torch.distributed.new_group()")
 
     def eager_connect_single_device(self, _: torch.device) -> None:
         """The ranks are connected when there is a Backend."""

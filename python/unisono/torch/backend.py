@@ -72,7 +72,7 @@ class UnisonoBackend(Member, c10d.Backend):  # type: ignore[misc]
                     "torch asks for a part on ranks that get none; make the parts with "
                     "torch.distributed.new_group()")
 
-    def eager_connect_single_device(self, _: torch.device) -> None:
+    def eager_connect_single_device(self, _: Optional[torch.device]) -> None:
         """The ranks are connected when there is a Backend."""
 
     def latest(self) -> Optional[Work]:
@@ -126,7 +126,7 @@ class UnisonoGroup(c10d.ProcessGroup):
         # The only call that torch does not bring to a Backend in Python.
         return self._behind.gather_single(output, tensor, opts)
 
-    gather_into_tensor = gather_single
+    gather_into_tensor = gather_single  # type: ignore[assignment]
 
     def _get_sequence_number_for_group(self) -> int:
         return self._behind._get_sequence_number_for_group()
@@ -135,7 +135,7 @@ class UnisonoGroup(c10d.ProcessGroup):
         self._behind.set_timeout(timeout)
 
     def split_group(self, ranks: Sequence[int], timeout: Optional[timedelta] = None,
-                    opts: Any = None, group_name: str = "", group_desc: str = "",
+                    opts: Any = None, group_name: Any = None, group_desc: Optional[str] = None,
                     device_types: Any = None) -> Optional["UnisonoGroup"]:
         """A group of some of the ranks; None on the others."""
         if self.rank() not in ranks:
@@ -189,7 +189,7 @@ def _checked(backend: UnisonoBackend, store: Any, timeout: timedelta, group_name
     """With TORCH_DISTRIBUTED_DEBUG=DETAIL what torch puts around every Backend, else the backend."""
     from torch.distributed import distributed_c10d
     wrap = getattr(distributed_c10d, "_create_process_group_wrapper", None)
-    if wrap is None or dist.get_debug_level() != dist.DebugLevel.DETAIL \
+    if wrap is None or c10d.get_debug_level() != c10d.DebugLevel.DETAIL \
             or not dist.is_gloo_available():
         return backend
     return wrap(wrapped_pg=backend, store_prefix=group_name, store=store, rank=backend.rank(),

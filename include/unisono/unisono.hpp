@@ -145,7 +145,7 @@ class UNISONO_API Arena {
 
 // An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
 // Persistent operations are independent of each other and of everything named: ranks may start
-// them in any order. Valid as long as its engine.
+// them in any order. Valid as long as its engine, its process set, and until it is released.
 class UNISONO_API Persistent {
  public:
   Persistent() = default;
@@ -153,6 +153,9 @@ class UNISONO_API Persistent {
       : core_(std::move(core)), id_(id) {}
   // The previous Ticket must be done; a Ticket that fails at once says so otherwise.
   Ticket start() const;
+  // Collective: every member releases it. Its share of the board and of the arena can be used again.
+  // A run that is not done fails with shut_down.
+  Status release() const;
 
  private:
   std::shared_ptr<EngineCore> core_;
@@ -241,7 +244,8 @@ class UNISONO_API Engine {
   const Options& options() const;
   const Placement& placement() const;
 
-  // Everything is submitted through these two; a bad argument gives a Ticket that is already done.
+  // Tensors and barriers are submitted through these two; a bad argument gives a Ticket that is
+  // already done. Names that begin with "unisono." are the engine's own.
   Ticket submit(Operation operation, Settings settings = {});
   // All-or-nothing: the operations become ready, run and are checked across ranks as one unit.
   std::vector<Ticket> submit_group(std::string_view group, std::vector<Operation> operations,
@@ -307,6 +311,9 @@ class UNISONO_API Engine {
 
  private:
   explicit Engine(std::shared_ptr<EngineCore> core);
+  template <typename Join>
+  static Result<Engine> joined(Join join);
+  Ticket administer(Operation operation, const Settings& settings = {});
   template <typename T, typename U>
   static Operation operation(Collective kind, std::string_view name, std::span<U> data,
                              void* output) {

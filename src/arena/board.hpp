@@ -38,6 +38,7 @@ static_assert(sizeof(BoardLine) == 128);
 struct alignas(128) BoardCounters {
   std::atomic<Mark> out{0};                 // the owner's part of the result is readable so far
   std::atomic<Mark> done{0};                // the owner reads nothing more of this operation
+  std::atomic<std::uint64_t> lease{0};      // counts how often the slot was given to a team
 };
 
 struct BoardSlot {

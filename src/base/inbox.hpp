@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Many threads push, one takes everything at once. Pushing rings the owner's doorbell.
+// Whoever closes it gets what nobody took; from then on a push is refused, so that nothing can lie
+// in a box that nobody looks into any more.
 #pragma once
 
 #include <atomic>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,17 +18,23 @@ namespace unisono {
 template <typename T>
 class Inbox {
  public:
+  static_assert(std::is_nothrow_move_constructible_v<T>);
   explicit Inbox(Ringer owner) : owner_(owner) {}
 
-  void push(T item) {
-    push_quietly(std::move(item));
+  // False when the box is closed: the item stays with the caller, as it does when memory is short
+  // (bad_alloc).
+  [[nodiscard]] bool push(T&& item) {
+    if (!push_quietly(std::move(item))) return false;
     ring();
+    return true;
   }
   // For who may become the owner at once: otherwise ring() must follow.
-  void push_quietly(T item) {
+  [[nodiscard]] bool push_quietly(T&& item) {
     std::lock_guard lock(mutex_);
+    if (closed_) return false;
     items_.push_back(std::move(item));
     count_.store(items_.size(), std::memory_order_release);
+    return true;
   }
   void ring() const { owner_.ring(); }
   bool empty() const { return count_.load(std::memory_order_acquire) == 0; }
@@ -37,11 +46,18 @@ class Inbox {
     out.swap(items_);
     count_.store(0, std::memory_order_release);
   }
+  std::vector<T> close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    count_.store(0, std::memory_order_release);
+    return std::exchange(items_, {});
+  }
 
  private:
   Ringer owner_;
   std::mutex mutex_;
   std::vector<T> items_;
+  bool closed_ = false;
   std::atomic<std::size_t> count_{0};
 };
 

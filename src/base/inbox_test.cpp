@@ -18,9 +18,9 @@ TEST(Inbox, TakesInTheOrderOfPushing) {
   Doorbell bell;
   Inbox<int> inbox(bell.ringer());
   EXPECT_TRUE(inbox.empty());
-  inbox.push(1);
-  inbox.push_quietly(2);
-  inbox.push(3);
+  EXPECT_TRUE(inbox.push(1));
+  EXPECT_TRUE(inbox.push_quietly(2));
+  EXPECT_TRUE(inbox.push(3));
   EXPECT_FALSE(inbox.empty());
   std::vector<int> out = {99};
   inbox.take(out);
@@ -32,11 +32,46 @@ TEST(Inbox, TakesInTheOrderOfPushing) {
 TEST(Inbox, HoldsWhatCannotBeCopied) {
   Doorbell bell;
   Inbox<std::unique_ptr<int>> inbox(bell.ringer());
-  inbox.push(std::make_unique<int>(5));
+  EXPECT_TRUE(inbox.push(std::make_unique<int>(5)));
   std::vector<std::unique_ptr<int>> out;
   inbox.take(out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(*out[0], 5);
+}
+
+TEST(Inbox, GivesWhatNobodyTookWhenClosedAndRefusesTheRest) {
+  Doorbell bell;
+  Inbox<std::unique_ptr<int>> inbox(bell.ringer());
+  EXPECT_TRUE(inbox.push(std::make_unique<int>(1)));
+  const auto left = inbox.close();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(*left[0], 1);
+  EXPECT_TRUE(inbox.empty());
+  auto late = std::make_unique<int>(2);
+  EXPECT_FALSE(inbox.push(std::move(late)));
+  ASSERT_NE(late, nullptr) << "what is refused stays with who pushed it";
+  EXPECT_TRUE(inbox.empty());
+  EXPECT_TRUE(inbox.close().empty());
+}
+
+TEST(Inbox, EveryItemIsTakenOrGivenBackOrRefusedWhenClosedInARace) {
+  for (int round = 0; round < 200; ++round) {
+    Doorbell bell;
+    Inbox<int> inbox(bell.ringer());
+    std::atomic<int> accepted{0};
+    std::vector<std::thread> pushers;
+    for (int t = 0; t < 3; ++t) {
+      pushers.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) accepted += inbox.push(int{i}) ? 1 : 0;
+      });
+    }
+    std::vector<int> out;
+    inbox.take(out);
+    const std::size_t found = out.size() + inbox.close().size();
+    for (std::thread& pusher : pushers) pusher.join();
+    EXPECT_EQ(found, static_cast<std::size_t>(accepted.load()));
+    EXPECT_TRUE(inbox.empty());
+  }
 }
 
 // The owner sleeps by the doorbell protocol, with no time limit that could hide a lost wake-up
@@ -52,7 +87,7 @@ TEST(Inbox, LosesNothingWhenManyThreadsPushToASleepingOwner) {
   for (int t = 0; t < kThreads; ++t) {
     pushers.emplace_back([&inbox, t] {
       for (int i = 0; i < kEach; ++i) {
-        inbox.push(t * kEach + i);
+        EXPECT_TRUE(inbox.push(t * kEach + i));
         if (i % 64 == 0) std::this_thread::yield();
       }
     });

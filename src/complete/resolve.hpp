@@ -15,6 +15,7 @@ namespace unisono {
 using ReleaseName = std::function<void(const Request&)>;
 
 // pending is empty afterwards. An exception from the callback becomes the ticket's status.
-void resolve(Pending& pending, Status status, const ReleaseName& release);
+// release does not throw.
+void resolve(Pending& pending, Status status, const ReleaseName& release) noexcept;
 
 }  // namespace unisono

@@ -91,7 +91,7 @@ TEST(BucketIdentity, PersistentOperationsToo) {
   Counters counters;
   Side a(host, 0, "grad.a", Collective::allreduce, 5000, true), b(host, 1, "grad.b", Collective::allreduce, 5000, false);
   const auto runner = [&](Side& side, int rank) {
-    return PersistentRunner({.id = 1, .members = side.members, .response = side.response, .team = host.make_team(rank, 5),
+    return PersistentRunner({.index = 0, .members = side.members, .response = side.response, .team = host.make_team(rank, 5),
                              .buffers = &side.buffers, .options = &side.options, .counters = &counters});
   };
   PersistentRunner first = runner(a, 0), second = runner(b, 1);

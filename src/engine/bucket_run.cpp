@@ -42,6 +42,7 @@ BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext co
     }
   }
   UNISONO_CHECK(next == pendings.size());
+  abandoned_.reserve(tensors_.size());      // there may be no memory when it fails
 }
 
 // Decided from what all members know alike, so that all of them choose the same way.
@@ -111,10 +112,12 @@ Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
 }
 
 MoveContext BucketRun::next_context() const {
+  const std::uint64_t count =
+      std::exchange(*context_.next_move, *context_.next_move + context_.move_stride);
   return {.transport = context_.transport,
           .members = context_.members,
           .set = set_,
-          .bucket = std::exchange(*context_.next_move, *context_.next_move + context_.move_stride),
+          .bucket = context_.moves.base | (count & context_.moves.mask),
           .identity = bucket_.identity};
 }
 
@@ -191,6 +194,10 @@ Status BucketRun::start_tensor(std::size_t index) {
   const auto me = static_cast<std::size_t>(members.me);
   const std::size_t element = size_of(request.dtype);
   UNISONO_CHECK(!tensor.absent());
+  if (request.kind == Collective::alltoall && tensor.counts.empty()) {
+    if (request.uneven) return start_counts(tensor);
+    fill_equal_counts(tensor);
+  }
   const Request& mine = tensor.pending.request;
   const auto in_count = static_cast<std::size_t>(mine.elements());
   if (auto status = take_buffer(tensor.in, in_count * element); !status) return status;
@@ -223,13 +230,8 @@ Status BucketRun::start_tensor(std::size_t index) {
     sends = to_bytes(parts, row);
     rows = parts[me];
   } else {
-    const std::span<const std::int64_t> matrix(*tensor.extents);
-    sends = to_bytes(matrix.subspan(me * static_cast<std::size_t>(n), static_cast<std::size_t>(n)),
-                     row);
-    for (int sender = 0; sender < n; ++sender) {
-      tensor.out_splits.push_back(
-          matrix[static_cast<std::size_t>(sender) * static_cast<std::size_t>(n) + me]);
-    }
+    sends = to_bytes(tensor.splits, row);
+    tensor.out_splits = tensor.counts;
     receives = to_bytes(tensor.out_splits, row);
     rows = std::accumulate(tensor.out_splits.begin(), tensor.out_splits.end(), std::int64_t{0});
   }
@@ -256,9 +258,9 @@ const Status& BucketRun::trouble() const {
 Step BucketRun::step() {
   const Step step = machine_->step();
   if (step != Step::finished || bucket_.kind == Collective::allreduce) return step;
-  if (current_ + 1 == tensors_.size()) return Step::finished;
+  if (!counting_ && current_ + 1 == tensors_.size()) return Step::finished;
   if (!trouble_.ok()) return Step::waiting;
-  trouble_ = context_.team != nullptr ? start_local_tensor(current_ + 1) : start_tensor(current_ + 1);
+  trouble_ = start_next();
   return Step::advanced;
 }
 
@@ -323,7 +325,7 @@ void BucketRun::fail(const Status& status, const ReleaseName& release) {
   // A result that stands complete in shared memory is delivered: the callers' outputs may have been
   // begun, and nobody is needed to end them.
   const bool last = bucket_.kind == Collective::allreduce || current_ + 1 == tensors_.size();
-  if (last && machine_ != nullptr && machine_->committed()) {
+  if (last && !counting_ && machine_ != nullptr && machine_->committed()) {
     while (machine_->step() != Step::finished) {
     }
     return complete(release);

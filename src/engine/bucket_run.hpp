@@ -22,6 +22,17 @@
 
 namespace unisono {
 
+// Which of the 32-bit bucket numbers of a set's tags are whose: the lower half the set's own, the
+// upper half those of its persistent operations, 2^20 for each.
+struct MoveNumbers {
+  std::uint64_t base = 0, mask = 0xFFFFFFFF;
+};
+inline constexpr MoveNumbers kSetMoves{0, 0x7FFFFFFF};
+inline constexpr std::uint32_t kPersistentsMost = 2048;  // of one set, at one time
+inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
+  return {std::uint64_t{1} << 31 | std::uint64_t{index} << 20, 0xFFFFF};
+}
+
 struct RunContext {
   Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
@@ -30,6 +41,7 @@ struct RunContext {
   const Options* options = nullptr;
   std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
   std::uint64_t move_stride = 1;            // channels of a set count in steps, so that tags differ
+  MoveNumbers moves;                        // how the count becomes the bucket of a tag
 };
 
 // The same error, naming the tensor it reached.
@@ -46,6 +58,9 @@ struct TravellingTensor {
   std::size_t out_count = 0;                // elements of the result
   Shape out_shape;
   std::vector<std::int64_t> out_splits;
+  // alltoall: how this member divides its rows, and what the others said. All of them when the
+  // members share memory (sender, receiver), otherwise what each sends here.
+  std::vector<std::int64_t> splits, counts;
 
   bool absent() const { return pending.ticket == nullptr; }
 };
@@ -91,6 +106,11 @@ class BucketRun {
   bool is_adasum() const { return bucket_.op == ReduceOp::adasum && bucket_.kind == Collective::allreduce; }
   std::vector<std::size_t> element_counts() const;
   Status start_tensor(std::size_t index);
+  // alltoall of uneven rows: first the counts travel, then the rows (alltoall_run.cpp).
+  Status start_counts(Tensor& tensor);
+  Status check_counts(const Tensor& tensor) const;
+  Status start_next();
+  void fill_equal_counts(Tensor& tensor) const;
   bool fits_shared_memory() const;
   std::size_t wire_bytes(const Tensor& tensor) const;
   std::int64_t divisor(const Tensor& tensor) const;
@@ -121,6 +141,7 @@ class BucketRun {
   std::size_t fused_bytes_ = 0;             // of tensors; the stance follows when planned
   std::unique_ptr<CollectiveMachine> machine_;
   std::size_t current_ = 0;                 // which tensor moves, when each has its own machine
+  bool counting_ = false;                   // the machine moves counts, not yet rows
   bool cancelled_ = false;
   Status trouble_;                          // starting a later tensor failed
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write

@@ -70,10 +70,17 @@ Status not_initialized() {
   return Status(Code::not_initialized, "unisono is not initialised; call unisono_init() first");
 }
 
-unisono::Settings settings_from(const unisono_call* call) {
+Status wrong(std::string what) { return Status(Code::invalid_argument, std::move(what)); }
+Status null_argument(const char* what) { return wrong(unisono::cat(what, " is null")); }
+
+unisono::Result<unisono::Settings> settings_from(const unisono_call* call) {
   const unisono_call given = call != nullptr ? *call : unisono_call_init();
+  const auto op = static_cast<unsigned>(given.op);
+  if (op >= static_cast<unsigned>(unisono::kReduceOpCount)) {
+    return wrong(unisono::cat("there is no operator ", op, "; start from unisono_call_init()"));
+  }
   unisono::Settings settings;
-  settings.op = static_cast<unisono::ReduceOp>(given.op);
+  settings.op = static_cast<unisono::ReduceOp>(op);
   settings.prescale = given.prescale;
   settings.postscale = given.postscale;
   settings.process_set = given.process_set;
@@ -81,22 +88,43 @@ unisono::Settings settings_from(const unisono_call* call) {
   return settings;
 }
 
-unisono::Operation operation_from(unisono::Collective kind, const char* name, unisono_dtype dtype,
-                                  int dims, const int64_t* shape, const void* input,
-                                  void* output) {
+// A tensor as C describes it.
+struct CTensor {
+  unisono::Collective kind;
+  const char* name;
+  unisono_dtype dtype;
+  int dims;
+  const int64_t* shape;
+  const void* input;
+  void* output;
+};
+
+unisono::Result<unisono::Operation> operation_from(const CTensor& given) {
+  constexpr int kDimsMost = 64;
+  if (given.name == nullptr) return null_argument("the name");
+  const auto fault = [&](std::string what) {
+    return wrong(unisono::cat("'", given.name, "': ", std::move(what)));
+  };
+  const auto dtype = static_cast<unsigned>(given.dtype);
+  if (dtype >= static_cast<unsigned>(unisono::kDTypeCount)) {
+    return fault(unisono::cat("there is no dtype ", dtype));
+  }
+  if (given.dims < 0 || given.dims > kDimsMost) {
+    return fault(unisono::cat("a tensor has 0 to ", kDimsMost, " dimensions, not ", given.dims));
+  }
+  if (given.dims > 0 && given.shape == nullptr) return fault("the shape is null");
   unisono::Operation operation;
-  operation.kind = kind;
-  operation.name = name != nullptr ? name : "";
+  operation.kind = given.kind;
+  operation.name = given.name;
   operation.dtype = static_cast<unisono::DType>(dtype);
-  if (dims > 0 && shape != nullptr) operation.shape.assign(shape, shape + dims);
-  operation.input = input;
-  operation.output = output;
+  if (given.dims > 0) operation.shape.assign(given.shape, given.shape + given.dims);
+  operation.input = given.input;
+  operation.output = given.output;
   return operation;
 }
 
 // A ticket that is done already failed at the door: its error is the call's.
 Status hand_out(unisono::Ticket ticket, unisono_ticket** out) {
-  if (out == nullptr) return Status(Code::invalid_argument, "the ticket pointer is null");
   if (auto status = ticket.refusal(); !status) {
     *out = nullptr;
     return status;
@@ -105,12 +133,29 @@ Status hand_out(unisono::Ticket ticket, unisono_ticket** out) {
   return {};
 }
 
-int submit(unisono_engine* engine, unisono::Operation operation, unisono::Settings settings,
-           unisono_ticket** ticket) {
+// What a collective asks for beyond the rest.
+struct CExtras {
+  int root = 0;
+  const int64_t* splits = nullptr;
+  int split_count = 0;
+};
+
+int submit(unisono_engine* engine, const CTensor& tensor, const unisono_call* call,
+           unisono_ticket** ticket, const CExtras& extras = {}) {
   return guarded([&]() -> Status {
     const auto target = pick(engine);
     if (target == nullptr) return not_initialized();
-    return hand_out(target->engine.submit(std::move(operation), std::move(settings)), ticket);
+    if (ticket == nullptr) return null_argument("the place for the ticket");
+    auto operation = operation_from(tensor);
+    if (!operation) return operation.status();
+    auto settings = settings_from(call);
+    if (!settings) return settings.status();
+    settings->root = extras.root;
+    if (extras.splits != nullptr) {
+      if (extras.split_count < 0) return wrong("the number of splits is negative");
+      settings->splits.assign(extras.splits, extras.splits + extras.split_count);
+    }
+    return hand_out(target->engine.submit(std::move(*operation), std::move(*settings)), ticket);
   });
 }
 
@@ -155,6 +200,7 @@ int unisono_last_culprit(void) { return t_last_error.culprit().rank; }
 
 int unisono_join(const char* options, unisono_engine** engine) {
   return guarded([&]() -> Status {
+    if (engine == nullptr) return null_argument("the place for the engine");
     auto parsed = options_from(options);
     if (!parsed) return parsed.status();
     auto joined = unisono::Engine::join(std::move(*parsed));
@@ -193,13 +239,21 @@ int unisono_shutdown(void) {
 int unisono_is_initialized(void) { return pick(nullptr) != nullptr; }
 
 unisono_world* unisono_world_create(int size) {
-  return new (std::nothrow) unisono_world{unisono::ThreadWorld(size)};
+  unisono_world* world = nullptr;
+  guarded([&]() -> Status {
+    if (size < 1) return wrong(unisono::cat("a world has at least one seat, not ", size));
+    world = new unisono_world{unisono::ThreadWorld(size)};
+    return {};
+  });
+  return world;
 }
 void unisono_world_free(unisono_world* world) { delete world; }
 
 int unisono_join_world(unisono_world* world, int rank, const char* options,
                        unisono_engine** engine) {
   return guarded([&]() -> Status {
+    if (world == nullptr) return null_argument("the world");
+    if (engine == nullptr) return null_argument("the place for the engine");
     auto parsed = options_from(options);
     if (!parsed) return parsed.status();
     auto joined = unisono::Engine::join(std::move(*parsed), world->world, rank);
@@ -225,10 +279,8 @@ int unisono_local_size(unisono_engine* engine) {
 int unisono_allreduce(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
                       const int64_t* shape, const void* input, void* output,
                       const unisono_call* call, unisono_ticket** ticket) {
-  return submit(engine,
-                operation_from(unisono::Collective::allreduce, name, dtype, dims, shape, input,
-                               output),
-                settings_from(call), ticket);
+  return submit(engine, {unisono::Collective::allreduce, name, dtype, dims, shape, input, output},
+                call, ticket);
 }
 
 int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int count,
@@ -242,12 +294,20 @@ int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int cou
     if (group == nullptr || *group == 0 || count < 1) {
       return Status(Code::invalid_argument, "a group needs a name and at least one tensor");
     }
+    if (names == nullptr || dims == nullptr || shapes == nullptr || inputs == nullptr ||
+        outputs == nullptr || tickets == nullptr) {
+      return null_argument("one of the lists of the group");
+    }
     std::vector<unisono::Operation> operations;
     for (int i = 0; i < count; ++i) {
-      operations.push_back(operation_from(unisono::Collective::allreduce, names[i], dtype, dims[i],
-                                          shapes[i], inputs[i], outputs[i]));
+      auto operation = operation_from({unisono::Collective::allreduce, names[i], dtype, dims[i],
+                                       shapes[i], inputs[i], outputs[i]});
+      if (!operation) return operation.status();
+      operations.push_back(std::move(*operation));
     }
-    auto given = target->engine.submit_group(group, std::move(operations), settings_from(call));
+    auto settings = settings_from(call);
+    if (!settings) return settings.status();
+    auto given = target->engine.submit_group(group, std::move(operations), std::move(*settings));
     for (int i = 0; i < count; ++i) {
       if (auto status = hand_out(given[static_cast<std::size_t>(i)], &tickets[i]); !status) {
         return status;
@@ -260,41 +320,30 @@ int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int cou
 int unisono_broadcast(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
                       const int64_t* shape, const void* input, void* output, int root,
                       const unisono_call* call, unisono_ticket** ticket) {
-  unisono::Settings settings = settings_from(call);
-  settings.root = root;
-  return submit(engine,
-                operation_from(unisono::Collective::broadcast, name, dtype, dims, shape, input,
-                               output),
-                std::move(settings), ticket);
+  return submit(engine, {unisono::Collective::broadcast, name, dtype, dims, shape, input, output},
+                call, ticket, {.root = root});
 }
 
 int unisono_allgather(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
                       const int64_t* shape, const void* input, const unisono_call* call,
                       unisono_ticket** ticket) {
-  return submit(engine,
-                operation_from(unisono::Collective::allgather, name, dtype, dims, shape, input,
-                               nullptr),
-                settings_from(call), ticket);
+  return submit(engine, {unisono::Collective::allgather, name, dtype, dims, shape, input, nullptr},
+                call, ticket);
 }
 
 int unisono_reducescatter(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
                           const int64_t* shape, const void* input, const unisono_call* call,
                           unisono_ticket** ticket) {
   return submit(engine,
-                operation_from(unisono::Collective::reducescatter, name, dtype, dims, shape, input,
-                               nullptr),
-                settings_from(call), ticket);
+                {unisono::Collective::reducescatter, name, dtype, dims, shape, input, nullptr}, call,
+                ticket);
 }
 
 int unisono_alltoall(unisono_engine* engine, const char* name, unisono_dtype dtype, int dims,
                      const int64_t* shape, const void* input, const int64_t* splits,
                      int split_count, const unisono_call* call, unisono_ticket** ticket) {
-  unisono::Settings settings = settings_from(call);
-  if (splits != nullptr) settings.splits.assign(splits, splits + split_count);
-  return submit(engine,
-                operation_from(unisono::Collective::alltoall, name, dtype, dims, shape, input,
-                               nullptr),
-                std::move(settings), ticket);
+  return submit(engine, {unisono::Collective::alltoall, name, dtype, dims, shape, input, nullptr},
+                call, ticket, {.splits = splits, .split_count = split_count});
 }
 
 int unisono_barrier(unisono_engine* engine, uint32_t process_set) {
@@ -336,6 +385,8 @@ int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count,
   return guarded([&]() -> Status {
     const auto target = pick(engine);
     if (target == nullptr) return not_initialized();
+    if (ranks == nullptr || id == nullptr) return null_argument("the list of ranks or the id");
+    if (count < 1) return wrong("a process set needs at least one rank");
     auto set = target->engine.add_process_set({ranks, ranks + count});
     if (!set) return set.status();
     *id = *set;
@@ -353,8 +404,10 @@ int unisono_remove_process_set(unisono_engine* engine, uint32_t id) {
 int unisono_wait(unisono_ticket* ticket, double timeout_s) {
   return guarded([&]() -> Status {
     if (ticket == nullptr) return Status(Code::invalid_argument, "the ticket is null");
-    const auto limit = std::chrono::nanoseconds(
-        timeout_s < 0 ? -1 : static_cast<std::int64_t>(timeout_s * 1e9));
+    constexpr double kLongest_s = 9e9;      // more does not fit into nanoseconds; 285 years
+    const bool limited = timeout_s >= 0 && timeout_s < kLongest_s;
+    const auto limit =
+        std::chrono::nanoseconds(limited ? static_cast<std::int64_t>(timeout_s * 1e9) : -1);
     Status status = ticket->ticket.wait_for(limit);
     if (status.ok()) ticket->output = ticket->ticket.output();
     return status;
@@ -364,16 +417,18 @@ int unisono_wait(unisono_ticket* ticket, double timeout_s) {
 int unisono_done(unisono_ticket* ticket) { return ticket == nullptr || ticket->ticket.done(); }
 
 const void* unisono_output_data(unisono_ticket* ticket, size_t* bytes) {
-  if (bytes != nullptr) *bytes = ticket->output.bytes.size();
-  return ticket->output.bytes.data();
+  if (bytes != nullptr) *bytes = ticket == nullptr ? 0 : ticket->output.bytes.size();
+  return ticket == nullptr ? nullptr : ticket->output.bytes.data();
 }
 int unisono_output_dims(unisono_ticket* ticket) {
-  return static_cast<int>(ticket->output.shape.size());
+  return ticket == nullptr ? 0 : static_cast<int>(ticket->output.shape.size());
 }
-const int64_t* unisono_output_shape(unisono_ticket* ticket) { return ticket->output.shape.data(); }
+const int64_t* unisono_output_shape(unisono_ticket* ticket) {
+  return ticket == nullptr ? nullptr : ticket->output.shape.data();
+}
 const int64_t* unisono_output_splits(unisono_ticket* ticket, int* count) {
-  if (count != nullptr) *count = static_cast<int>(ticket->output.splits.size());
-  return ticket->output.splits.data();
+  if (count != nullptr) *count = ticket == nullptr ? 0 : static_cast<int>(ticket->output.splits.size());
+  return ticket == nullptr ? nullptr : ticket->output.splits.data();
 }
 void unisono_ticket_free(unisono_ticket* ticket) { delete ticket; }
 

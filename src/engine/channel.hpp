@@ -23,6 +23,14 @@ struct Channel {
   bool lent = false;                        // the run is with the mover
   Time begun, packed, joined;               // of the run; joined is kNever until all are there
 
+  Channel() = default;
+  // A run that is lent is the mover's until its step has ended.
+  ~Channel() {
+    if (lent) mover->finish_step();
+  }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
   // One turn of the run; waiting while the mover has it.
   Step step();
   bool ready() const;

@@ -41,6 +41,15 @@ std::vector<std::byte> encode_wait(const RankWait& wait) {
   return out.take();
 }
 
+std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last) {
+  ByteWriter out;
+  out.put(ControlKind::part);
+  out.put(SetId{0});
+  out.put(static_cast<std::uint8_t>(last));
+  out.put_raw(body);
+  return out.take();
+}
+
 std::vector<std::byte> encode_verdict(const SlowRank& slow) {
   ByteWriter out;
   out.put(ControlKind::verdict);
@@ -71,6 +80,13 @@ Result<Control> decode_control(std::span<const std::byte> message) {
     case ControlKind::order:
       control.body = in.get_raw(in.remaining());
       break;
+    case ControlKind::part: {
+      const auto last = in.get<std::uint8_t>();
+      if (last > 1) in.fail();
+      control.last = last == 1;
+      control.body = in.get_raw(in.remaining());
+      break;
+    }
     case ControlKind::abort: {
       const auto code = in.get<Code>();
       std::string text = in.get_text();
@@ -99,7 +115,7 @@ Result<Control> decode_control(std::span<const std::byte> message) {
       Departure& departure = control.departure;
       departure.before = in.get_list<Rank>();
       departure.unfinished = in.get_list<SetId>();
-      departure.persistents = in.get_list<std::uint32_t>();
+      departure.persistents = in.get_list<std::uint64_t>();
       departure.runs = in.get_list<std::uint64_t>();
       if (departure.persistents.size() != departure.runs.size()) in.fail();
       break;

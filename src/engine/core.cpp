@@ -27,6 +27,14 @@ std::shared_ptr<TicketState> failed_ticket(const std::string& name, Status statu
   return ticket;
 }
 
+std::vector<Ticket> failed_tickets(const std::vector<Operation>& operations, const Status& status) {
+  std::vector<Ticket> tickets;
+  for (const Operation& operation : operations) {
+    tickets.emplace_back(failed_ticket(operation.name, status));
+  }
+  return tickets;
+}
+
 }  // namespace
 
 EngineCore::EngineCore(Options options) : options_(std::move(options)), pid_(::getpid()) {
@@ -45,8 +53,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options, const Look
   parts.transport = std::move(job->transport);
   parts.neighbourhood = std::move(job->neighbourhood);
   parts.doorkeeper = std::move(job->doorkeeper);
-  if (auto status = core->start(std::move(parts), job->identity); !status) return status;
-  return core;
+  return begin(std::move(core), std::move(parts), job->identity);
 }
 
 Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
@@ -77,8 +84,22 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   ::gethostname(host, sizeof host - 1);
   for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});
   Identity identity{rank, size, rank, size, 0, 1, host, "threads"};
-  if (auto status = core->start(std::move(parts), std::move(identity)); !status) return status;
-  return core;
+  return begin(std::move(core), std::move(parts), std::move(identity));
+}
+
+// The engine's thread keeps the engine alive, so one that cannot begin is ended here.
+Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore> core,
+                                                      LoopParts parts, Identity identity) {
+  Status status;
+  try {
+    status = core->start(std::move(parts), std::move(identity));
+  } catch (...) {
+    core->shutdown();
+    throw;
+  }
+  if (status.ok()) return core;
+  core->shutdown();
+  return status;
 }
 
 Status EngineCore::start(LoopParts parts, Identity identity) {
@@ -90,8 +111,15 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), kBellKey, true, false);
 
+  out_of_memory_ = Status(Code::out_of_memory,
+                          cat("rank ", identity_.rank, " ran out of memory and cannot go on; free "
+                              "memory on ", identity_.host, ", or lower fusion_bytes"),
+                          Culprit{identity_.rank, identity_.host, pid_, {}});
+  ended_ = shut_down_status();
+  static_cast<void>(dropped_status());
   parts.options = &options_;
   parts.clock = &clock_;
+  parts.leave = &shut_down_;
   parts.inbox = inbox_.get();
   parts.names = &names_;
   parts.counters = &counters_;
@@ -120,7 +148,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   const ScopedBinding binding(placement_.engine);
   if (!binding.status().ok()) return binding.status();
   loop_ = std::make_unique<Loop>(std::move(parts));
-  thread_ = std::make_unique<std::thread>([this] { run(); });
+  // The thread keeps the engine alive, which may be let go of inside one of its own callbacks.
+  thread_ = std::make_unique<std::thread>([self = shared_from_this()] { self->run(); });
   if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
   return start_timeline(options_.timeline, options_.timeline_mark_cycles);
 }
@@ -137,11 +166,32 @@ Status EngineCore::usable() const {
 }
 
 std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Operation> operations,
-                                       const Settings& settings) {
+                                       const Settings& settings, Asker asker) {
+  Status status;
+  try {
+    return try_submit(group, operations, settings, asker);
+  } catch (const std::bad_alloc&) {         // nothing has been submitted
+    status = out_of_memory_.ok() ? dropped_status() : out_of_memory_;
+  }
+  return failed_tickets(operations, status);
+}
+
+std::vector<Ticket> EngineCore::try_submit(std::string_view group,
+                                           std::vector<Operation>& operations,
+                                           const Settings& settings, Asker asker) {
   Status status = usable();
-  std::vector<Pending> pendings;
+  constexpr std::size_t kGroupNameMost = 4096;
+  if (status.ok() && group.size() > kGroupNameMost) {
+    status = Status(Code::invalid_argument, "the name of the group is over 4096 bytes");
+  }
+  Handover submission;
+  std::vector<Pending>& pendings = submission.operations;
   const Members set = status.ok() ? members(settings.process_set) : Members{};
+  std::vector<Ticket> tickets;
+  std::vector<const Request*> requests;
+  pendings.reserve(operations.size());
   for (Operation& operation : operations) {
+    if (status.ok() && asker == Asker::caller) status = check_open_to_callers(operation);
     if (!status.ok()) break;
     auto request = make_request(operation, settings, set.ranks.empty() ? nullptr : &set,
                                 codecs_);
@@ -151,32 +201,29 @@ std::vector<Ticket> EngineCore::submit(std::string_view group, std::vector<Opera
     }
     request->group = group;
     request->group_size = group.empty() ? 0 : static_cast<std::uint32_t>(operations.size());
-    Pending pending;
+    auto ticket = std::make_shared<TicketState>();
+    ticket->name = request->name;
+    ticket->waiter = weak_from_this();
+    tickets.emplace_back(ticket);
+    Pending& pending = pendings.emplace_back();
     pending.request = std::move(*request);
     pending.input = operation.input;
     pending.output = operation.output;
-    pending.keep_alive = std::move(operation.keep_alive);
-    pending.on_done = settings.on_done;
-    if (pending.on_done) callbacks_.store(true, std::memory_order_relaxed);
-    pending.ticket = std::make_shared<TicketState>();
-    pending.ticket->name = pending.request.name;
-    pending.ticket->waiter = weak_from_this();
-    pendings.push_back(std::move(pending));
+    if (pending.request.uneven) pending.splits = settings.splits;
+    pending.ticket = std::move(ticket);
+    requests.push_back(&pending.request);
   }
-  if (status.ok()) {
-    std::vector<const Request*> requests;
-    for (const Pending& pending : pendings) requests.push_back(&pending.request);
-    status = names_.reserve(requests);
+  // Apart from the operations until they are submitted: others have no callback to tell.
+  std::vector<std::function<void(const Status&)>> callbacks(pendings.size(), settings.on_done);
+  // Last: from here on nothing throws, so that a name is never kept for nothing.
+  if (status.ok()) status = names_.reserve(requests);
+  if (!status.ok()) return failed_tickets(operations, status);
+  if (settings.on_done) callbacks_.store(true, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < pendings.size(); ++i) {
+    pendings[i].keep_alive = std::move(operations[i].keep_alive);
+    pendings[i].on_done.swap(callbacks[i]);
   }
-  std::vector<Ticket> tickets;
-  if (!status.ok()) {
-    for (const Operation& operation : operations) {
-      tickets.emplace_back(failed_ticket(operation.name, status));
-    }
-    return tickets;
-  }
-  for (const Pending& pending : pendings) tickets.emplace_back(pending.ticket);
-  hand_over({std::move(pendings), false});
+  hand_over(std::move(submission));
   return tickets;
 }
 
@@ -186,29 +233,54 @@ Members EngineCore::members(SetId set) const {
   return it == sets_.end() ? Members{} : it->second;
 }
 
-std::uint32_t EngineCore::keep_persistent(std::uint32_t id, Operation operation) {
+std::uint32_t EngineCore::keep_persistent(std::uint32_t id, KeptPersistent kept) {
   std::lock_guard lock(sets_mutex_);
-  persistents_[id] = std::move(operation);
+  persistents_[id] = std::move(kept);
   return id;
 }
 
-Ticket EngineCore::start_persistent(std::uint32_t id) {
-  Pending pending;
-  pending.ticket = std::make_shared<TicketState>();
+Status EngineCore::release_persistent(std::uint32_t id) {
+  Operation operation{.kind = kRelease};
+  Settings settings;
   {
     std::lock_guard lock(sets_mutex_);
-    const Operation& operation = persistents_[id];
+    const auto it = persistents_.find(id);
+    if (it == persistents_.end()) return {};
+    operation.name = cat(kReservedPrefix, "release/", it->second.index);
+    operation.members = {static_cast<Rank>(it->second.index)};
+    settings.process_set = it->second.set;
+  }
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  const Status status = submit("", std::move(operations), settings, Asker::engine).front().wait();
+  std::lock_guard lock(sets_mutex_);
+  if (status.ok()) persistents_.erase(id);
+  return status;
+}
+
+Ticket EngineCore::start_persistent(std::uint32_t id) {
+  Handover submission;
+  submission.persistent = id;
+  Pending& pending = submission.operations.emplace_back();
+  {
+    std::lock_guard lock(sets_mutex_);
+    const auto it = persistents_.find(id);
+    if (it == persistents_.end()) {
+      return Ticket(failed_ticket(
+          {}, Status(Code::invalid_argument,
+                     "this persistent operation was released; prepare it again")));
+    }
+    const Operation& operation = it->second.operation;
     pending.input = operation.input;
     pending.output = operation.output;
     pending.keep_alive = operation.keep_alive;
-    pending.ticket->name = operation.name;
+    pending.request.name = operation.name;
   }
-  if (Status status = usable(); !status) return Ticket(failed_ticket(pending.ticket->name, status));
+  if (Status status = usable(); !status) return Ticket(failed_ticket(pending.request.name, status));
+  pending.ticket = std::make_shared<TicketState>();
+  pending.ticket->name = pending.request.name;
   pending.ticket->waiter = weak_from_this();
   Ticket ticket(pending.ticket);
-  Handover submission;
-  submission.operations.push_back(std::move(pending));
-  submission.persistent = id;
   hand_over(std::move(submission));
   return ticket;
 }
@@ -322,31 +394,29 @@ Stats EngineCore::stats() const {
 
 void EngineCore::shutdown() {
   if (::getpid() != pid_) return;
-  std::lock_guard lock(shutdown_mutex_);
   shut_down_.store(true, std::memory_order_release);
+  bell_.ringer().ring();
+  // In a callback the loop is below us on the stack: it leaves once the callback has returned.
+  if (drives_here()) return;
+  std::lock_guard lock(shutdown_mutex_);
   if (thread_ == nullptr) return;
-  inbox_->push({{}, true});
-  thread_->join();
+  if (thread_->get_id() == std::this_thread::get_id()) {
+    thread_->detach();                      // the last to let go of the engine is its own thread
+  } else {
+    thread_->join();
+  }
   thread_.reset();
   stop_timeline();
-  // Operations pushed while the loop ended: nobody else will answer them.
-  std::vector<Handover> late;
-  inbox_->take(late);
-  for (Handover& submission : late) {
-    for (Pending& pending : submission.operations) {
-      resolve(pending, Status(Code::shut_down, "the engine has been shut down"),
-              [this](const Request& request) { names_.release(request); });
-    }
-  }
 }
 
 EngineCore::~EngineCore() {
   shutdown();
   if (::getpid() == pid_) return;
   // In a forked child the thread does not exist and the sockets are the parent's: forget, do not
-  // close in good order.
+  // close in good order. Nor does the child answer what was submitted in the parent.
   [[maybe_unused]] auto* thread = thread_.release();
   [[maybe_unused]] auto* loop = loop_.release();
+  [[maybe_unused]] auto* inbox = inbox_.release();
   [[maybe_unused]] auto* timeline = timeline_.release();
 }
 

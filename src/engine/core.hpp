@@ -6,6 +6,7 @@
 // waits on a ticket takes the driver token when it is free and drives the loop itself as long as
 // that makes progress, plus a short spin when cores are free; then it hands back and sleeps on the
 // ticket. Only the engine thread ever sleeps on the poller. docs/THREADS.md has the whole story.
+// No exception leaves a drive: it fails the job, and with it every ticket (core_drive.cpp).
 #pragma once
 
 #include <memory>
@@ -30,8 +31,10 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
                                                   Rank rank);
   ~EngineCore() override;
 
+  // Some kinds and names are the engine's own; only its calls ask for them.
+  enum class Asker { caller, engine };
   std::vector<Ticket> submit(std::string_view group, std::vector<Operation> operations,
-                             const Settings& settings);
+                             const Settings& settings, Asker asker = Asker::caller);
   // forked or shut_down when this process may not use the engine (any more).
   Status usable() const;
   Members members(SetId set) const;         // no ranks when there is no such set
@@ -44,8 +47,14 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   void stop_timeline();
   void shutdown();
   // What agreed operations were started with; kept by id for start_persistent().
-  std::uint32_t keep_persistent(std::uint32_t id, Operation operation);
+  struct KeptPersistent {
+    Operation operation;
+    SetId set = 0;
+    std::uint32_t index = 0;                // what the members call it
+  };
+  std::uint32_t keep_persistent(std::uint32_t id, KeptPersistent kept);
   Ticket start_persistent(std::uint32_t id);
+  Status release_persistent(std::uint32_t id);
   Result<ArenaBlock> allocate(std::size_t bytes);
   std::shared_ptr<Neighbourhood> neighbourhood();  // one of its own when nobody shares memory
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
@@ -53,17 +62,26 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
 
   void wait(TicketState& ticket, Time deadline) override;
   Status may_wait() const override;
-  void observed(const TicketState& ticket) override;
+  void observed(const TicketState& ticket) noexcept override;
 
  private:
   explicit EngineCore(Options options);
+  static Result<std::shared_ptr<EngineCore>> begin(std::shared_ptr<EngineCore> core, LoopParts parts,
+                                                   Identity identity);
   Status start(LoopParts parts, Identity identity);
+  std::vector<Ticket> try_submit(std::string_view group, std::vector<Operation>& operations,
+                                 const Settings& settings, Asker asker);
   void run();
-  void hand_over(Handover submission);
+  bool turn();
+  void end_loop();
+  bool pass(std::size_t most_bytes) noexcept;
+  void hand_over(Handover submission) noexcept;
+  void refuse(Handover& submission, const Status& status) noexcept;
   bool try_take_soon();
   void drive_for(TicketState& ticket, Time deadline);
-  void hand_back();
+  void hand_back(TokenHold& hold);
   void arm();
+  bool drives_here() const;
 
   const Options options_;
   SteadyClock clock_;
@@ -83,7 +101,9 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
-  std::atomic<bool> shut_down_{false};
+  std::atomic<bool> shut_down_{false};      // no more submissions; the loop leaves
+  Status out_of_memory_;                    // made early: there will be no memory to make it in
+  Status ended_;                            // why the inbox is closed; written before it closes
   std::atomic<bool> callbacks_{false};      // some operation has had an on_done
   Nanos spin_{0}, yield_{0};                // how long a waiting thread looks, then yields
   mutable std::mutex sets_mutex_;
@@ -91,7 +111,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   std::map<SetId, std::uint64_t> barriers_;
   SlowRank slow_;
   std::string verdict_ = "no rank stands out";
-  std::map<std::uint32_t, Operation> persistents_;
+  std::map<std::uint32_t, KeptPersistent> persistents_;
   std::shared_ptr<Neighbourhood> neighbourhood_;
   std::mutex shutdown_mutex_;
   std::unique_ptr<std::thread> thread_;

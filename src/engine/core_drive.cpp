@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
+#include <new>
 
 #include "base/cpu.hpp"
+#include "base/text.hpp"
 #include "engine/core.hpp"
 
 namespace unisono {
@@ -16,46 +19,107 @@ namespace {
 // Which engine this thread drives at the moment: a callback that waits would wait for itself.
 thread_local const EngineCore* t_driving = nullptr;
 
+class Driving {
+ public:
+  explicit Driving(const EngineCore* core) { t_driving = core; }
+  ~Driving() { t_driving = nullptr; }
+  Driving(const Driving&) = delete;
+  Driving& operator=(const Driving&) = delete;
+};
+
 std::int64_t thread_cpu_ns() {
   timespec spec{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spec);
   return spec.tv_sec * 1'000'000'000 + spec.tv_nsec;
 }
 
+// Words for an exception that reached the edge of a drive.
+Status broken_status(Rank rank, const char* what) noexcept {
+  try {
+    return Status(Code::internal,
+                  cat("the engine of rank ", rank, " failed: ", what,
+                      "; this is a defect of unisono or of its surroundings, and the job is over"),
+                  Culprit{rank, {}, 0, {}});
+  } catch (...) {
+    return dropped_status();
+  }
+}
+
 }  // namespace
+
+bool EngineCore::drives_here() const { return t_driving == this; }
+
+// The edge that no exception passes: it breaks the loop, which fails every ticket.
+bool EngineCore::pass(std::size_t most_bytes) noexcept {
+  if (loop_->finished()) return false;
+  const Driving driving(this);
+  try {
+    return loop_->pass(most_bytes);
+  } catch (const std::bad_alloc&) {
+    loop_->break_down(out_of_memory_);
+  } catch (const std::exception& error) {
+    loop_->break_down(broken_status(identity_.rank, error.what()));
+  } catch (...) {
+    loop_->break_down(broken_status(identity_.rank, "something that is no std::exception"));
+  }
+  return false;
+}
 
 void EngineCore::run() {
   name_this_thread("unisono-engine");
-  while (true) {
-    token_.take();
+  while (turn()) {
+  }
+}
+
+// From one sleep to the next; false when the loop has ended.
+bool EngineCore::turn() {
+  bool busy = false;
+  Time due = kNever;
+  {
+    const TokenHold hold(token_);
     bell_.disarm();
     bell_.drain();
-    t_driving = this;
     // A burst is worked off before sleeping, with a pause for a waiting caller to take over.
-    while (loop_->pass()) {
+    while (pass(SIZE_MAX)) {
     }
-    t_driving = nullptr;
     if (loop_->finished()) {
-      // From here on nobody drives; shutdown() answers what was pushed too late.
-      loop_.reset();
-      token_.release();
-      return;
+      end_loop();
+      return false;
     }
     arm();
-    const bool busy = loop_->ready();
-    const Time due = sleeps_until_ = loop_->deadline();
-    token_.release();
-    cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
-    if (busy) continue;
-    const Nanos limit = due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
+    busy = loop_->ready();
+    due = sleeps_until_ = loop_->deadline();
+  }
+  cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
+  if (busy) return true;
+  const Nanos limit = due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
+  try {
     const auto events = poller_.wait(limit);
     Counters::add(counters_.wakeups);
-    for (const Poller::Ready& event : events) {
-      if (event.key != kDoorKey) continue;
-      token_.take();
-      loop_->door_is_ready();
-      token_.release();
-    }
+    const bool door = std::any_of(events.begin(), events.end(), [](const Poller::Ready& event) {
+      return event.key == kDoorKey;
+    });
+    if (!door) return true;
+    const TokenHold hold(token_);
+    loop_->door_is_ready();
+  } catch (const std::bad_alloc&) {
+    // Events repeat until they are dealt with.
+  }
+  return true;
+}
+
+// Nobody drives from here on. What is still under way fails as it is dropped with the loop, what
+// was pushed too late fails here, and what comes later is refused by the closed inbox.
+void EngineCore::end_loop() {
+  const Driving driving(this);
+  if (!loop_->failure().ok()) ended_ = loop_->failure();
+  loop_.reset();
+  for (Handover& submission : inbox_->close()) refuse(submission, ended_);
+}
+
+void EngineCore::refuse(Handover& submission, const Status& status) noexcept {
+  for (Pending& pending : submission.operations) {
+    resolve(pending, status, [this](const Request& request) { names_.release(request); });
   }
 }
 
@@ -80,12 +144,12 @@ void EngineCore::wait(TicketState& ticket, Time deadline) {
 
 // Drives the loop until the ticket is done or nothing has happened for the spin's length.
 void EngineCore::drive_for(TicketState& ticket, Time deadline) {
-  if (loop_ == nullptr || t_driving != nullptr) return token_.release();
+  TokenHold hold(token_, std::adopt_lock);
+  if (loop_ == nullptr || t_driving != nullptr) return;
   bell_.disarm();
-  t_driving = this;
   Time quiet_since = clock_.now();
   while (!ticket.done()) {
-    const bool worked = loop_->pass();
+    const bool worked = pass(SIZE_MAX);
     if (loop_->finished()) break;
     const Time now = clock_.now();
     if (worked) {
@@ -99,8 +163,7 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
     }
     if (now >= deadline) break;
   }
-  t_driving = nullptr;
-  hand_back();
+  hand_back(hold);
 }
 
 // While nothing is on its way neighbours' counters are no reason to wake up.
@@ -120,38 +183,44 @@ bool EngineCore::try_take_soon() {
 
 // The submitting thread takes its submission in itself when nobody drives: that is less than waking
 // the engine thread for it, which then only wakes for what is left to do.
-void EngineCore::hand_over(Handover submission) {
-  inbox_->push_quietly(std::move(submission));
+void EngineCore::hand_over(Handover submission) noexcept {
+  try {
+    if (!inbox_->push_quietly(std::move(submission))) return refuse(submission, ended_);
+  } catch (const std::bad_alloc&) {
+    return refuse(submission, out_of_memory_);
+  }
   // A callback may take locks that the submitting thread holds: then it runs on another thread.
   const bool not_here = callbacks_.load(std::memory_order_relaxed) || t_driving != nullptr;
   if (not_here || !try_take_soon()) return inbox_->ring();
-  if (loop_ == nullptr) {
-    token_.release();
-    return;
-  }
+  TokenHold hold(token_, std::adopt_lock);
+  if (loop_ == nullptr) return;             // it ended just now, and answered what was pushed
+  constexpr std::size_t kLightBytes = 64 << 10;
   bell_.disarm();
-  t_driving = this;
-  loop_->light_pass();
-  t_driving = nullptr;
-  hand_back();
+  pass(kLightBytes);
+  hand_back(hold);
 }
 
 // Gives the loop back to the engine thread, which sleeps: it is rung when work is left.
-void EngineCore::hand_back() {
+void EngineCore::hand_back(TokenHold& hold) {
   arm();
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
   const bool busy = loop_->ready() || loop_->finished() || loop_->deadline() < sleeps_until_;
-  token_.release();
+  hold.release();
   if (busy) bell_.ringer().ring_always();
 }
 
 // Through the inbox, so that the loop hears of it before whatever this thread submits next, and
 // before what another thread submits that heard of it from this one. Nobody needs to wake up for it.
-void EngineCore::observed(const TicketState& ticket) {
-  if (!usable().ok()) return;
+void EngineCore::observed(const TicketState& ticket) noexcept {
+  if (::getpid() != pid_) return;
   Handover news;
   news.observed = ticket.watch;
-  inbox_->push_quietly(std::move(news));
+  try {
+    // Nobody learns from an engine whose inbox is closed.
+    static_cast<void>(inbox_->push_quietly(std::move(news)));
+  } catch (const std::bad_alloc&) {
+    // Without the news less is learned, nothing goes wrong.
+  }
 }
 
 Status EngineCore::may_wait() const {

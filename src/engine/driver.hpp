@@ -4,6 +4,9 @@
 // thread that waits on a Ticket. Whoever holds it owns everything the loop owns.
 #pragma once
 
+#include <mutex>
+#include <utility>
+
 #include "base/futex.hpp"
 
 namespace unisono {
@@ -28,6 +31,25 @@ class DriverToken {
  private:
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kWanted = 2;
   FutexWord word_{kFree};
+};
+
+// Holds the token for a scope: however the scope is left, somebody else can drive afterwards.
+class TokenHold {
+ public:
+  // Waits for the token.
+  explicit TokenHold(DriverToken& token) : token_(&token) { token.take(); }
+  // The token has been taken already.
+  TokenHold(DriverToken& token, std::adopt_lock_t) : token_(&token) {}
+  ~TokenHold() { release(); }
+  TokenHold(const TokenHold&) = delete;
+  TokenHold& operator=(const TokenHold&) = delete;
+
+  void release() {
+    if (token_ != nullptr) std::exchange(token_, nullptr)->release();
+  }
+
+ private:
+  DriverToken* token_;
 };
 
 }  // namespace unisono

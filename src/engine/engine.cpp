@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <exception>
+#include <new>
 
 #include "base/text.hpp"
 #include "engine/core.hpp"
 #include "engine/wiring.hpp"
+#include "order/switchable.hpp"
 #include "submit/split_groups.hpp"
 
 namespace unisono {
@@ -24,7 +27,10 @@ Status Ticket::wait_for(std::chrono::nanoseconds limit) const {
     const auto waiter = state_->waiter.lock();
     if (waiter == nullptr) return Status(Code::shut_down, "the engine of this ticket is gone");
     if (auto status = waiter->may_wait(); !status) return status;
-    const Time deadline = limit.count() < 0 ? kNever : SteadyClock().now() + limit;
+    // Longer than any job: also keeps the sum from overflowing.
+    constexpr Nanos kLongest = std::chrono::hours(24 * 365 * 100);
+    const bool no_limit = limit.count() < 0 || limit > kLongest;
+    const Time deadline = no_limit ? kNever : SteadyClock().now() + limit;
     waiter->wait(*state_, deadline);
   }
   if (done()) return state_->status;
@@ -70,6 +76,20 @@ Engine::~Engine() {
   if (core_) core_->shutdown();
 }
 
+// What the standard library throws while joining (no thread, no memory) is a reason like any other.
+template <typename Join>
+Result<Engine> Engine::joined(Join join) {
+  try {
+    auto core = join();
+    if (!core) return core.status();
+    return Engine(std::move(*core));
+  } catch (const std::bad_alloc&) {
+    return Status(Code::out_of_memory, "no memory to join with; free some on this host");
+  } catch (const std::exception& error) {
+    return Status(Code::unavailable, cat("cannot join: ", error.what()));
+  }
+}
+
 Result<Engine> Engine::join() {
   auto options = Options::from_environment();
   if (!options) return options.status();
@@ -81,15 +101,11 @@ Result<Engine> Engine::join(Options options) {
 }
 
 Result<Engine> Engine::join(Options options, const Environment& environment) {
-  auto core = EngineCore::join(std::move(options), environment);
-  if (!core) return core.status();
-  return Engine(std::move(*core));
+  return joined([&] { return EngineCore::join(std::move(options), environment); });
 }
 
 Result<Engine> Engine::join(Options options, const ThreadWorld& world, Rank rank) {
-  auto core = EngineCore::join(std::move(options), world.core(), rank);
-  if (!core) return core.status();
-  return Engine(std::move(*core));
+  return joined([&] { return EngineCore::join(std::move(options), world.core(), rank); });
 }
 
 const Identity& Engine::identity() const { return core_->identity(); }
@@ -102,19 +118,26 @@ Ticket Engine::submit(Operation operation, Settings settings) {
   return core_->submit("", std::move(operations), settings).front();
 }
 
+Ticket Engine::administer(Operation operation, const Settings& settings) {
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  return core_->submit("", std::move(operations), settings, EngineCore::Asker::engine).front();
+}
+
 std::vector<Ticket> Engine::submit_group(std::string_view group, std::vector<Operation> operations,
                                          Settings settings) {
   return core_->submit(group, std::move(operations), settings);
 }
 
 Ticket Engine::barrier(ProcessSetId set) {
-  return submit({.kind = Collective::barrier, .name = cat("barrier.", core_->next_barrier(set))},
-                {.process_set = set});
+  return administer({.kind = Collective::barrier,
+                     .name = cat(kReservedPrefix, "barrier/", core_->next_barrier(set))},
+                    {.process_set = set});
 }
 
 Ticket Engine::switch_order(std::string_view strategy, ProcessSetId set) {
-  return submit({.kind = Collective::switch_order, .name = cat("unisono.order/", strategy)},
-                {.process_set = set});
+  return administer({.kind = Collective::switch_order, .name = cat(kSwitchPrefix, strategy)},
+                    {.process_set = set});
 }
 
 Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
@@ -122,15 +145,25 @@ Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
     return Status(Code::invalid_argument,
                   cat("prepare '", operation.name, "': an allreduce with an output is expected"));
   }
+  if (auto status = check_open_to_callers(operation); !status) return status;
   Operation agreement = operation;
   agreement.kind = Collective::prepare;
-  const Ticket ticket = submit(std::move(agreement), std::move(settings));
+  const Ticket ticket = administer(std::move(agreement), settings);
   if (auto status = ticket.wait(); !status) return status;
-  const auto id = static_cast<std::uint32_t>(ticket.output().value);
-  return Persistent(core_, core_->keep_persistent(id, std::move(operation)));
+  const std::int64_t value = ticket.output().value;
+  if (value < 0) {
+    return Status(Code::out_of_memory, cat("prepare '", operation.name, "': process set ",
+                                           settings.process_set, " has as many persistent operations "
+                                           "as there can be; release some"));
+  }
+  const auto id = static_cast<std::uint32_t>(value >> 32);
+  const auto index = static_cast<std::uint32_t>(value & 0xFFFFFFFF);
+  return Persistent(core_, core_->keep_persistent(id, {std::move(operation), settings.process_set,
+                                                       index}));
 }
 
 Ticket Persistent::start() const { return core_->start_persistent(id_); }
+Status Persistent::release() const { return core_->release_persistent(id_); }
 
 Result<ArenaBlock> Arena::allocate(std::size_t bytes) const { return core_->allocate(bytes); }
 std::size_t Arena::used() const {
@@ -143,7 +176,8 @@ std::size_t Arena::capacity() const {
 }
 
 Ticket Engine::join_ranks(ProcessSetId set) {
-  return submit({.kind = Collective::join, .name = "join"}, {.process_set = set});
+  return administer({.kind = Collective::join, .name = cat(kReservedPrefix, "join")},
+                    {.process_set = set});
 }
 
 Result<ProcessSetId> Engine::add_process_set(std::vector<Rank> ranks) {
@@ -155,9 +189,9 @@ Result<ProcessSetId> Engine::add_process_set(std::vector<Rank> ranks) {
                       join_text(ranks), "]"));
   }
   Operation operation{.kind = Collective::add_process_set,
-                      .name = cat("add_process_set.[", join_text(ranks), "]")};
+                      .name = cat(kReservedPrefix, "add_process_set/[", join_text(ranks), "]")};
   operation.members = std::move(ranks);
-  const Ticket ticket = submit(std::move(operation));
+  const Ticket ticket = administer(std::move(operation));
   if (auto status = ticket.wait(); !status) return status;
   return static_cast<ProcessSetId>(ticket.output().value);
 }
@@ -167,9 +201,9 @@ Status Engine::remove_process_set(ProcessSetId set) {
     return Status(Code::invalid_argument, cat("there is no process set ", set, " to remove"));
   }
   Operation operation{.kind = Collective::remove_process_set,
-                      .name = cat("remove_process_set.", set)};
+                      .name = cat(kReservedPrefix, "remove_process_set/", set)};
   operation.members = {static_cast<Rank>(set)};
-  return submit(std::move(operation)).wait();
+  return administer(std::move(operation)).wait();
 }
 
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
@@ -185,6 +219,7 @@ void Engine::shutdown() {
 
 std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes, std::size_t groups,
                                       Balance balance) {
+  groups = std::max<std::size_t>(groups, 1);
   return balance == Balance::bytes ? split_by_bytes(sizes, groups)
                                    : split_by_count(sizes.size(), groups);
 }

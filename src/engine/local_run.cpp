@@ -96,6 +96,10 @@ Status BucketRun::start_local_tensor(std::size_t index) {
   const Members& members = *context_.members;
   const int n = members.count();
   const auto me = static_cast<std::size_t>(members.me);
+  if (request.kind == Collective::alltoall && tensor.counts.empty()) {
+    if (request.uneven) return start_counts(tensor);
+    fill_equal_counts(tensor);
+  }
   const std::span<const std::byte> in(bytes_of(tensor.pending.input),
                                       tensor.pending.request.bytes());
   if (request.kind == Collective::broadcast) {
@@ -121,9 +125,9 @@ Status BucketRun::start_local_tensor(std::size_t index) {
     parts = to_bytes(shares, row);
     rows = shares[me];
   } else {
-    matrix = to_bytes(*tensor.extents, row);
+    matrix = to_bytes(tensor.counts, row);
     for (std::size_t sender = 0; sender < static_cast<std::size_t>(n); ++sender) {
-      tensor.out_splits.push_back((*tensor.extents)[sender * static_cast<std::size_t>(n) + me]);
+      tensor.out_splits.push_back(tensor.counts[sender * static_cast<std::size_t>(n) + me]);
       rows += tensor.out_splits.back();
     }
   }

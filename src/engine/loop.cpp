@@ -32,6 +32,7 @@ OrderSettings order_settings(SetId set, const Options& options) {
 
 Loop::Loop(LoopParts parts)
     : parts_(std::move(parts)),
+      places_(static_cast<std::size_t>(parts_.options->teams)),
       gone_(parts_.peers.size(), false),
       left_before_(parts_.peers.size()),
       waits_(parts_.peers.size()),
@@ -50,16 +51,22 @@ Loop::~Loop() {
 void Loop::open_world() {
   std::vector<Rank> everyone(static_cast<std::size_t>(parts_.transport->size()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  open(0, Members::of(std::move(everyone), parts_.transport->rank()));
+  // The first places of every board are the world's, as many as fit into a packed lease.
+  std::uint64_t first = 0;
+  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  for (std::size_t i = 0; i < std::min(teams, PlaceLease::kMost); ++i) first |= (i + 1) << (8 * i);
+  std::vector<std::uint64_t> places(everyone.size(), first);
+  open(0, Members::of(std::move(everyone), parts_.transport->rank()), std::move(places), {});
 }
 
-void Loop::open(SetId id, Members members) {
+void Loop::open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease) {
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
   const OrderSettings settings = order_settings(id, *parts_.options);
   auto order = make_order(parts_.options->order, members, settings);
-  auto channels = open_channels(id, members);
+  auto channels = open_channels(id, members, places);
+  leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
       id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(), parts_.options,
       parts_.transport.get(), &buffers_, &pendings_, parts_.counters, parts_.timings, parts_.clock, this});
@@ -73,34 +80,35 @@ void Loop::open(SetId id, Members members) {
   for (auto& [from, message] : early.mapped()) handle(from, message);
 }
 
-std::vector<std::unique_ptr<Channel>> Loop::open_channels(SetId id, const Members& members) {
+std::vector<std::unique_ptr<Channel>> Loop::open_channels(
+    SetId id, const Members& members, const std::vector<std::uint64_t>& places) {
   const auto teams = static_cast<std::size_t>(parts_.options->teams);
-  Neighbourhood* hood = parts_.neighbourhood.get();
   std::vector<std::unique_ptr<Channel>> channels;
   for (std::size_t i = 0; i < teams; ++i) {
     auto channel = std::make_unique<Channel>();
-    channel->next_move = i;
-    const std::size_t slot = id * teams + i;
-    if (hood != nullptr && members.count() > 1 && slot < kBoardSlots / 2 && hood->covers(members)) {
-      channel->team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, slot,
-                                               &hood->own(), &hood->heap(),
-                                               static_cast<int>(parts_.options->team_threads));
-      if (teams > 1) channel->mover = std::make_unique<Mover>(parts_.bell);
-    }
+    // The low half of a set's id names its messages. What comes late for a set of 65,536 before
+    // finds other numbers than the new one counts.
+    channel->next_move = (static_cast<std::uint64_t>(id >> 16) << 20) * teams + i;
+    channel->team = open_team(members, places, i);
+    if (channel->team != nullptr && teams > 1) channel->mover = std::make_unique<Mover>(parts_.bell);
     channels.push_back(std::move(channel));
   }
+  const bool lacks = std::any_of(channels.begin(), channels.end(),
+                                 [](const auto& channel) { return channel->team == nullptr; });
+  if (lacks && shares_memory(members)) {
+    log_line(LogLevel::warn,
+             cat("rank ", parts_.transport->rank(), ": process set ", id, " exchanges messages although "
+                 "its members share memory: a rank has no free place on its board (of ", kBoardSlots,
+                 "). Remove process sets and release persistent operations that are not needed any "
+                 "more, or lower teams"));
+  }
   return channels;
-}
-
-void Loop::light_pass() {
-  constexpr std::size_t kLightBytes = 64 << 10;
-  pass(kLightBytes);
 }
 
 bool Loop::moving() const {
   return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return !set.second->drained(); }) ||
          std::any_of(persistents_.begin(), persistents_.end(),
-                     [](const auto& persistent) { return persistent.second->busy(); });
+                     [](const auto& persistent) { return persistent.second.runner->busy(); });
 }
 
 bool Loop::pass(std::size_t most_bytes) {
@@ -108,6 +116,7 @@ bool Loop::pass(std::size_t most_bytes) {
   parts_.inbox->take(batch_);
   bool worked = !batch_.empty();
   for (Handover& submission : batch_) accept(submission, now);
+  if (!leaving() && parts_.leave->load(std::memory_order_acquire)) begin_leaving(now);
   worked |= parts_.transport->progress(*this);
   if (now >= next_beat_) {
     // Twice per heartbeat_s: what a peer did since the last beat is noticed at this one. By the plan
@@ -136,11 +145,13 @@ bool Loop::pass(std::size_t most_bytes) {
     }
     for (auto& [id, persistent] : persistents_) {
       if (!failed_.ok()) break;
-      if (persistent->bytes() <= most_bytes) worked |= persistent->advance();
-      if (!persistent->trouble().ok()) fail_job(persistent->trouble());
+      PersistentRunner& runner = *persistent.runner;
+      if (runner.bytes() <= most_bytes) worked |= runner.advance();
+      if (!runner.trouble().ok()) fail_job(runner.trouble());
     }
   }
   if (now >= plans_end_by_ && failed_.ok()) end_lonely_plans();
+  if (!closing_.empty()) reap();
   if (leaving()) keep_leaving(now);
   if (worked) refresh_counters();
   return worked;
@@ -148,11 +159,12 @@ bool Loop::pass(std::size_t most_bytes) {
 
 bool Loop::ready() const {
   if (!parts_.inbox->empty() || parts_.transport->ready()) return true;
+  if (!leaving() && parts_.leave->load(std::memory_order_acquire)) return true;
   for (const auto& [id, set] : sets_) {
     if (set->ready()) return true;
   }
   for (const auto& [id, persistent] : persistents_) {
-    if (persistent->ready()) return true;
+    if (persistent.runner->ready()) return true;
   }
   return deadline() <= parts_.clock->now();
 }
@@ -167,22 +179,6 @@ Time Loop::deadline() const {
   return due;
 }
 
-std::uint32_t Loop::open_persistent(const Members& members, const Response& response) {
-  const std::uint32_t id = next_persistent_++;
-  Neighbourhood* hood = parts_.neighbourhood.get();
-  std::unique_ptr<LocalTeam> team;
-  // Slots are taken from the top, where no process set comes down to for a long time.
-  if (hood != nullptr && members.count() > 1 && id <= kBoardSlots / 2 && hood->covers(members)) {
-    team = std::make_unique<LocalTeam>(hood->neighbours(members), members.me, kBoardSlots - id,
-                                       &hood->own(), &hood->heap(),
-                                       static_cast<int>(parts_.options->team_threads));
-  }
-  persistents_[id] = std::make_unique<PersistentRunner>(PersistentParts{
-      id, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
-      parts_.counters});
-  return id;
-}
-
 void Loop::start_persistent(std::uint32_t id, Pending pending) {
   const auto it = persistents_.find(id);
   Status refusal;
@@ -190,20 +186,23 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
     refusal = name_tensor(failed_, pending.request);
   } else if (leaving()) {
     refusal = shut_down_status();
-  } else if (it != persistents_.end() && !it->second->refusal().ok()) {
-    refusal = name_tensor(it->second->refusal(), it->second->request());
-  } else if (it == persistents_.end() || it->second->busy()) {
+  } else if (it == persistents_.end()) {
+    refusal = Status(Code::invalid_argument,
+                     cat("'", pending.request.name, "' was released, or its process set removed; "
+                         "prepare it again"));
+  } else if (const PersistentRunner& runner = *it->second.runner; !runner.refusal().ok()) {
+    refusal = name_tensor(runner.refusal(), runner.request());
+  } else if (runner.busy()) {
     refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
                                            "last run was done; wait on its ticket first");
   } else {
-    if (Status status = it->second->start(pending); !status.ok()) fail_job(status);
+    if (Status status = it->second.runner->start(pending); !status.ok()) fail_job(status);
     return;
   }
   resolve(pending, std::move(refusal), [](const Request&) {});
 }
 
 void Loop::accept(Handover& submission, Time now) {
-  if (submission.leave) return begin_leaving(now);
   if (submission.observed) {
     const auto set = sets_.find(submission.observed->set);
     if (set != sets_.end()) set->second->observed(submission.observed->sequence);
@@ -231,6 +230,7 @@ void Loop::accept(Handover& submission, Time now) {
       resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
       continue;
     }
+    offer_places(pending.request);
     Request request = pending.request;
     pending.submitted = now;
     pendings_.add(std::move(pending));
@@ -247,6 +247,12 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
   if (!control) return fail_job(lost(from, control.status()));
   if (control->kind == ControlKind::abort) return fail_job(control->status);
   if (control->kind == ControlKind::departs) return depart(from, control->departure);
+  if (control->kind == ControlKind::part) {
+    auto whole = long_messages_.add(from, *control);
+    if (!whole) return fail_job(lost(from, whole.status()));
+    if (!whole->empty()) handle(from, *whole);
+    return;
+  }
 
   const auto set = sets_.find(control->set);
   if (set == sets_.end()) {
@@ -294,6 +300,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       break;
     case ControlKind::abort:
     case ControlKind::departs:
+    case ControlKind::part:
       break;
   }
 }
@@ -309,30 +316,18 @@ void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
   if (gone_[static_cast<std::size_t>(to)]) return;
   Counters::add(parts_.counters->control_messages);
   Counters::add(parts_.counters->control_bytes, message.size());
-  parts_.transport->post(to, encode_order(set, message));
-}
-
-SetId Loop::open_set(const std::vector<Rank>& ranks) {
-  const SetId id = next_set_++;
-  open(id, Members::of(ranks, parts_.transport->rank()));
-  return id;
+  post(to, encode_order(set, message));
 }
 
 void Loop::keep(std::vector<std::unique_ptr<BucketRun>> runs) {
+  try {
+    abandoned_.reserve(abandoned_.size() + runs.size());
+  } catch (...) {
+    // Transfers point at their memory: rather lost than used twice.
+    for (auto& run : runs) static_cast<void>(run.release());
+    throw;
+  }
   for (auto& run : runs) abandoned_.push_back(std::move(run));
-}
-
-void Loop::close_set(SetId set) {
-  const Status removed(Code::shut_down, cat("process set ", set, " was removed"));
-  if (const auto it = sets_.find(set); it != sets_.end()) {
-    keep(it->second->stop(removed));
-    sets_.erase(it);
-  }
-  for (Pending& pending : pendings_.take_all(set)) {
-    resolve(pending, removed, [this](const Request& r) { release_name(r); });
-  }
-  table_.erase(set);
-  parts_.publish_sets(table_);
 }
 
 void Loop::fail_job(const Status& status) {
@@ -349,9 +344,26 @@ void Loop::fail_job(const Status& status) {
     keep(set->stop(status));
   }
   for (auto& [id, persistent] : persistents_) {
-    if (auto run = persistent->stop(status)) abandoned_.push_back(std::move(run));
+    if (auto run = persistent.runner->stop(status)) abandoned_.push_back(std::move(run));
   }
   fail_all_pending(status);
+}
+
+void Loop::break_down(const Status& status) noexcept {
+  // Failing again, or for want of memory to fail in: the rest fails as it is destroyed.
+  finished_ = !failed_.ok();
+  try {
+    fail_job(status);
+  } catch (...) {
+    finished_ = true;
+  }
+  for (Handover& submission : batch_) {
+    for (Pending& pending : submission.operations) {
+      if (pending.ticket == nullptr) continue;
+      resolve(pending, failed_, [this](const Request& r) { release_name(r); });
+    }
+  }
+  batch_.clear();
 }
 
 void Loop::fail_all_pending(const Status& status) {

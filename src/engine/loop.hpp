@@ -5,15 +5,18 @@
 // Thread: whoever holds the driver token.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "arena/neighbourhood.hpp"
+#include "arena/places.hpp"
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
 #include "engine/control.hpp"
+#include "engine/long_messages.hpp"
 #include "engine/persistent.hpp"
 #include "engine/set_runner.hpp"
 #include "launch/join.hpp"
@@ -23,11 +26,10 @@
 
 namespace unisono {
 
-// What a thread hands over: operations that belong together, the wish to leave, or the news that the
-// program has seen a response done.
+// What a thread hands over: operations that belong together, or the news that the program has seen a
+// response done.
 struct Handover {
   std::vector<Pending> operations;
-  bool leave = false;
   std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
   std::optional<Watch> observed = {};
 };
@@ -43,6 +45,7 @@ struct LoopParts {
   const Options* options = nullptr;
   const Clock* clock = nullptr;
   Inbox<Handover>* inbox = nullptr;
+  const std::atomic<bool>* leave = nullptr;  // true once this rank wants to leave; the bell is rung
   NameRegistry* names = nullptr;
   Counters* counters = nullptr;
   Timings* timings = nullptr;
@@ -62,10 +65,14 @@ class Loop final : private TransportListener, private SetHost {
   explicit Loop(LoopParts parts);
   ~Loop() override;
 
-  // Does what can be done now; true when anything was.
-  bool pass() { return pass(SIZE_MAX); }
-  // The same for a thread that has better things to do: moves no bucket larger than a few KiB.
-  void light_pass();
+  // Does what can be done now; true when anything was. A thread that has better things to do moves
+  // no bucket larger than most_bytes. After an exception break_down() must follow.
+  bool pass(std::size_t most_bytes);
+  // A pass threw: the job fails, every ticket with it. When that needs more memory than there is,
+  // the loop has finished, and the tickets fail as it is destroyed.
+  void break_down(const Status& status) noexcept;
+  // What the job failed with, if it has.
+  const Status& failure() const { return failed_; }
   // Whether an operation is on its way, so that neighbours' counters matter.
   bool moving() const;
   // Whether pass() would find something at once: the last look before sleeping.
@@ -77,7 +84,6 @@ class Loop final : private TransportListener, private SetHost {
   bool finished() const { return finished_; }
 
  private:
-  bool pass(std::size_t most_bytes);
   void accept(Handover& submission, Time now);
   void start_persistent(std::uint32_t id, Pending pending);
   void tell_waits();
@@ -95,9 +101,17 @@ class Loop final : private TransportListener, private SetHost {
   void end_lonely_plans();
   void fail_all_pending(const Status& status);
   void open_world();
-  void open(SetId id, Members members);
-  std::vector<std::unique_ptr<Channel>> open_channels(SetId id, const Members& members);
+  void open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease);
+  std::vector<std::unique_ptr<Channel>> open_channels(SetId id, const Members& members,
+                                                      const std::vector<std::uint64_t>& places);
+  std::unique_ptr<LocalTeam> open_team(const Members& members,
+                                       const std::vector<std::uint64_t>& places, std::size_t index);
+  void offer_places(Request& request);
+  PlaceLease take_offer(const Request& request);
+  bool shares_memory(const Members& members) const;
+  void reap();
   void keep(std::vector<std::unique_ptr<BucketRun>> runs);
+  void post(Rank to, const std::vector<std::byte>& message);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
   void refresh_counters();
@@ -108,14 +122,35 @@ class Loop final : private TransportListener, private SetHost {
   void on_left(Rank peer) override;
 
   void post_order(SetId set, Rank to, std::span<const std::byte> message) override;
-  SetId open_set(const std::vector<Rank>& ranks) override;
+  SetId open_set(const Response& response) override;
   void close_set(SetId set) override;
-  std::uint32_t open_persistent(const Members& members, const Response& response) override;
-  void release_name(const Request& request) override { parts_.names->release(request); }
+  std::int64_t open_persistent(const Members& members, const Response& response) override;
+  void close_persistent(SetId set, std::uint32_t index) override;
+  void release_name(const Request& request) override;
   void fail_job(const Status& status) override;
   Status name_peer(const Status& status, const Members& members) override;
 
+  // A set or persistent operation that has ended here. Others may still read what it shared, so its
+  // memory and its places are kept until every member has closed it.
+  struct Closing {
+    Members members;
+    PlaceLease lease;
+    std::unique_ptr<SetRunner> set;         // goes after its runs, which look at its members
+    std::unique_ptr<PersistentRunner> persistent;
+    std::vector<std::unique_ptr<Channel>> channels;
+    std::vector<std::unique_ptr<BucketRun>> runs;
+    std::vector<LocalTeam*> teams;
+  };
+  bool all_closed(const Closing& closing) const;
+  void begin_closing(Closing closing);
+  struct OpenPersistent {
+    std::unique_ptr<PersistentRunner> runner;
+    PlaceLease lease;
+  };
+  void close(OpenPersistent persistent, const Status& why);
+
   LoopParts parts_;
+  BoardPlaces places_;
   BufferPool buffers_;
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
@@ -127,11 +162,16 @@ class Loop final : private TransportListener, private SetHost {
   };
   std::map<SetId, EndedSet> ended_sets_;
   SetTable table_;                          // all of them
-  std::map<std::uint32_t, std::unique_ptr<PersistentRunner>> persistents_;
+  std::map<SetId, PlaceLease> leases_;      // of sets this rank is in
+  std::map<std::uint32_t, OpenPersistent> persistents_;
+  // Places set aside for what is not agreed yet, by process set and name.
+  std::map<SetId, std::map<std::string, PlaceLease, std::less<>>> offers_;
+  std::vector<Closing> closing_;
   SetId next_set_ = 1;
   std::uint32_t next_persistent_ = 1;
   // Messages for sets that this rank has yet to hear of.
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
+  LongMessages long_messages_;              // of which parts have come
   std::vector<std::unique_ptr<BucketRun>> abandoned_;
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost

@@ -26,10 +26,10 @@ class PlayedTransport final : public Transport {
   void post(Rank peer, std::span<const std::byte> message) override {
     posted.emplace_back(peer, std::vector(message.begin(), message.end()));
   }
-  void send(Rank, Tag, std::span<const std::byte>, Transfer& done) override {
+  void send(Rank, Label, std::span<const std::byte>, Transfer& done) override {
     done.state = Transfer::State::active;
   }
-  void receive(Rank, Tag, std::span<std::byte>, Transfer& done) override {
+  void receive(Rank, Label, std::span<std::byte>, Transfer& done) override {
     done.state = Transfer::State::active;
   }
   bool progress(TransportListener& listener) override {
@@ -63,6 +63,7 @@ class PlayedLoop : public testing::Test {
     parts.names = &names_;
     parts.counters = &counters_;
     parts.timings = &timings_;
+    parts.leave = &leave_;
     for (Rank r = 0; r < 4; ++r) parts.peers.push_back({r, cat("host", r), 100 + r});
     auto transport = std::make_unique<PlayedTransport>(4);
     played_ = transport.get();
@@ -86,7 +87,7 @@ class PlayedLoop : public testing::Test {
   // Passes until nothing is due at this moment.
   void settle() {
     do {
-      loop_->pass();
+      loop_->pass(SIZE_MAX);
     } while (loop_->ready());
   }
   void run(Nanos length) {
@@ -114,6 +115,7 @@ class PlayedLoop : public testing::Test {
   NameRegistry names_;
   Counters counters_;
   Timings timings_;
+  std::atomic<bool> leave_{false};
   PlayedTransport* played_ = nullptr;
   std::optional<Loop> loop_;
 };

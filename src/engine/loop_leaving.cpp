@@ -65,7 +65,7 @@ void Loop::keep_leaving(Time now) {
       keep(set->stop(shut_down_status()));
     }
     for (auto& [id, persistent] : persistents_) {
-      if (auto run = persistent->stop(shut_down_status())) abandoned_.push_back(std::move(run));
+      if (auto run = persistent.runner->stop(shut_down_status())) abandoned_.push_back(std::move(run));
     }
     fail_all_pending(shut_down_status());
     parts_.transport->leave();
@@ -81,8 +81,8 @@ Departure Loop::departure() const {
     if (!set->drained()) departure.unfinished.push_back(id);
   }
   for (const auto& [id, persistent] : persistents_) {
-    departure.persistents.push_back(id);
-    departure.runs.push_back(persistent->completed());
+    departure.persistents.push_back(persistent.runner->key());
+    departure.runs.push_back(persistent.runner->completed());
   }
   return departure;
 }
@@ -102,9 +102,11 @@ void Loop::depart(Rank from, const Departure& departure) {
     }
   }
   for (std::size_t i = 0; i < departure.persistents.size(); ++i) {
-    const auto it = persistents_.find(departure.persistents[i]);
-    if (it == persistents_.end() || it->second->members().index_of(from) < 0) continue;
-    if (auto run = it->second->end_after(departure.runs[i], status)) {
+    const auto it = std::find_if(persistents_.begin(), persistents_.end(), [&](const auto& entry) {
+      return entry.second.runner->key() == departure.persistents[i];
+    });
+    if (it == persistents_.end() || it->second.runner->members().index_of(from) < 0) continue;
+    if (auto run = it->second.runner->end_after(departure.runs[i], status)) {
       abandoned_.push_back(std::move(run));
     }
   }

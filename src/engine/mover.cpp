@@ -35,9 +35,12 @@ void Mover::run() {
       continue;
     }
     if (closing_.load(std::memory_order_relaxed)) return;
-    Step step = Step::advanced;
-    while (step == Step::advanced) step = lent_->step();
-    result_ = step;
+    try {
+      do result_ = lent_->step();
+      while (result_ == Step::advanced);
+    } catch (...) {
+      error_ = std::current_exception();    // the driver's to deal with
+    }
     turn_.fetch_add(1, std::memory_order_release);
     engine_.ring();
   }

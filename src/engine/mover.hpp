@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 
 #include "base/doorbell.hpp"
@@ -25,8 +26,11 @@ class Mover {
   // Lends the run until idle(): it is stepped until it waits for others or has finished.
   void give(BucketRun& run);
   bool idle() const { return turn_.load(std::memory_order_acquire) % 2 == 0; }
-  // After idle(): what the last step said.
-  Step result() const { return result_; }
+  // After idle(): what the last step said, or threw.
+  Step result() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    return result_;
+  }
   // Waits for the step in progress, which never waits for anybody.
   void finish_step() const;
 
@@ -38,6 +42,7 @@ class Mover {
   std::atomic<bool> closing_{false};
   BucketRun* lent_ = nullptr;
   Step result_ = Step::waiting;
+  std::exception_ptr error_;
   std::thread thread_;
 };
 

@@ -15,10 +15,10 @@ namespace unisono {
 
 class Pendings {
  public:
-  void add(Pending pending) {
-    auto& names = sets_[pending.request.set];
-    std::string name = pending.request.name;
-    names.insert_or_assign(std::move(name), std::move(pending));
+  // Without memory the pending stays with the caller.
+  void add(Pending&& pending) {
+    Pending& place = sets_[pending.request.set][pending.request.name];
+    place = std::move(pending);
   }
   // An empty Pending (no ticket) when this rank has not submitted the name.
   Pending take(SetId set, const std::string& name) {

@@ -4,8 +4,6 @@
 
 namespace unisono {
 namespace {
-// Sets are counted from below, persistent operations from above: their tags never meet.
-constexpr SetId kFirstTagSet = 0xFFFF;
 // A persistent operation holds no name.
 const ReleaseName kNoName = [](const Request&) {};
 }  // namespace
@@ -15,7 +13,7 @@ PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(par
   agreed.tensors.front().kind = Collective::allreduce;
   const Request& tensor = agreed.tensors.front();
   prototype_ = {.id = 0,
-                .set = kFirstTagSet - parts_.id,
+                .set = agreed.set,
                 .kind = Collective::allreduce,
                 .dtype = tensor.dtype,
                 .op = tensor.op,
@@ -31,7 +29,7 @@ Status PersistentRunner::start(Pending& pending) {
   active_ = std::make_unique<BucketRun>(
       prototype_, std::move(pendings),
       RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
-                 parts_.options, &next_move_});
+                 parts_.options, &next_move_, 1, persistent_moves(parts_.index)});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {

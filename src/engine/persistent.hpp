@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One persistent operation: agreed once, started again and again, independent of everything else.
 // It has a place on the board and tags of its own, so that it needs no turn in the agreed order.
+// Released at an agreed place of its set's order, or with its set.
 // Thread: the engine's driver.
 #pragma once
 
@@ -13,7 +14,7 @@
 namespace unisono {
 
 struct PersistentParts {
-  std::uint32_t id = 0;
+  std::uint32_t index = 0;                  // among the live ones of its set, the same on all members
   Members members;
   Response response;                        // what was agreed
   std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
@@ -36,6 +37,11 @@ class PersistentRunner {
   std::unique_ptr<BucketRun> end_after(std::uint64_t runs, const Status& status);
   // Not ok when no further run can end.
   const Status& refusal() const;
+  SetId set() const { return parts_.response.set; }
+  std::uint32_t index() const { return parts_.index; }
+  // The same on every member: the set, and the number within it.
+  std::uint64_t key() const { return std::uint64_t{set()} << 32 | index(); }
+  LocalTeam* team() const { return parts_.team.get(); }
   std::size_t bytes() const { return prototype_.bytes; }
   const Request& request() const { return prototype_.responses.front().tensors.front(); }
   // Takes the operation, and resolves it when it cannot be started.

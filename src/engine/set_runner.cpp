@@ -322,7 +322,7 @@ bool SetRunner::start_next(Channel& channel, Time now) {
   channel.run = std::make_unique<BucketRun>(
       std::move(bucket), std::move(pendings),
       RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
-                 parts_.options, &channel.next_move, parts_.channels.size()});
+                 parts_.options, &channel.next_move, parts_.channels.size(), kSetMoves});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
@@ -335,12 +335,18 @@ bool SetRunner::start_next(Channel& channel, Time now) {
 bool SetRunner::run_at_once(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
   const Request& request = first.tensors.front();
+  if (request.kind == kRelease) {
+    parts_.host->close_persistent(parts_.id, static_cast<std::uint32_t>(request.members.front()));
+    resolve_one(request, {}, -1);
+    return true;
+  }
   switch (request.kind) {
     case Collective::join:
       for (const Request& join : first.tensors) resolve_one(join, {}, first.value);
       return true;
     case Collective::add_process_set:
-      resolve_one(request, {}, parts_.host->open_set(request.members));
+      if (parts_.id != 0) return refuse_administration(first);
+      resolve_one(request, {}, parts_.host->open_set(first));
       return true;
     case Collective::prepare:
       resolve_one(request, {}, parts_.host->open_persistent(parts_.members, first));
@@ -349,12 +355,21 @@ bool SetRunner::run_at_once(const Bucket& bucket) {
       resolve_one(request, {}, -1);
       return true;
     case Collective::remove_process_set:
+      // The world decides about sets, so that no set ever closes itself below its own feet.
+      if (parts_.id != 0 || request.members.front() == 0) return refuse_administration(first);
       parts_.host->close_set(static_cast<SetId>(request.members.front()));
       resolve_one(request, {}, -1);
       return true;
     default:
       return false;
   }
+}
+
+bool SetRunner::refuse_administration(const Response& response) {
+  fail_tensors(response, Status(Code::invalid_argument,
+                                cat(name_of(response.tensors.front().kind),
+                                    " is for the world, not for process set ", parts_.id)));
+  return true;
 }
 
 void SetRunner::resolve_one(const Request& request, Status status, std::int64_t value) {
@@ -372,6 +387,7 @@ void SetRunner::fail_tensors(const Response& response, const Status& status) {
 std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
   stopped_ = true;
   std::vector<std::unique_ptr<BucketRun>> runs;
+  runs.reserve(parts_.channels.size());     // a run must not be lost for want of memory later
   for (const auto& channel : parts_.channels) {
     channel->queue.clear();
     if (channel->run == nullptr) continue;

@@ -24,10 +24,11 @@ class SetHost {
  public:
   virtual ~SetHost() = default;
   virtual void post_order(SetId set, Rank to, std::span<const std::byte> message) = 0;
-  virtual SetId open_set(const std::vector<Rank>& ranks) = 0;
+  virtual SetId open_set(const Response& response) = 0;
   virtual void close_set(SetId set) = 0;
-  // Gives the id under which the agreed operation is started from now on.
-  virtual std::uint32_t open_persistent(const Members& members, const Response& response) = 0;
+  // Gives the ids under which the agreed operation is known here and among the members.
+  virtual std::int64_t open_persistent(const Members& members, const Response& response) = 0;
+  virtual void close_persistent(SetId set, std::uint32_t index) = 0;
   virtual void release_name(const Request& request) = 0;
   // The job cannot go on; every set stops.
   virtual void fail_job(const Status& status) = 0;
@@ -80,6 +81,8 @@ class SetRunner {
   std::uint64_t negotiated() const { return negotiated_; }
   // How long tensors waited for the other members since the last call.
   RankWait take_wait();
+  // After stop(): the teams in them have yet to be closed by the other members.
+  std::vector<std::unique_ptr<Channel>> give_channels() { return std::move(parts_.channels); }
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
   std::vector<std::unique_ptr<BucketRun>> stop(const Status& status);
 
@@ -91,6 +94,7 @@ class SetRunner {
   bool advance(Channel& channel, Time now, std::size_t most_bytes);
   bool start_next(Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
+  bool refuse_administration(const Response& response);
   bool end_lonely(Channel& channel, Time now);
   void end_run(Channel& channel, Time now);
   void finish(const Channel& channel, BucketRun& run);

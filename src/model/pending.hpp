@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One submitted operation while the engine works on it: the request others see, and what only
 // this rank knows. Owned by the engine from submission until its ticket is finished.
+// Whoever drops one that is not finished, by an exception or with the engine itself, fails it: a
+// ticket never stays without an answer.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "model/request.hpp"
@@ -20,7 +23,19 @@ struct Pending {
   std::shared_ptr<TicketState> ticket;
   std::shared_ptr<void> keep_alive;
   std::function<void(const Status&)> on_done;
+  std::vector<std::int64_t> splits;         // alltoall: rows for each member, when uneven
   Time submitted, agreed;
+
+  Pending() = default;
+  Pending(Pending&& other) noexcept = default;
+  Pending& operator=(Pending&& other) noexcept;
+  ~Pending();
+
+  // Tells the callback, then finishes the ticket. An exception from the callback becomes its status.
+  void finish(Status status) noexcept;
 };
+
+// What an operation ends with that was dropped unfinished.
+const Status& dropped_status();
 
 }  // namespace unisono

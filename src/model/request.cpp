@@ -19,7 +19,8 @@ void encode(const Request& r, ByteWriter& out) {
   out.put_text(r.codec);
   out.put_text(r.group);
   out.put(r.group_size);
-  out.put_list(r.splits);
+  out.put(static_cast<std::uint8_t>(r.uneven));
+  out.put(r.places);
   out.put_list(r.members);
 }
 
@@ -39,11 +40,18 @@ Request decode_request(ByteReader& in) {
   r.codec = in.get_text();
   r.group = in.get_text();
   r.group_size = in.get<std::uint32_t>();
-  r.splits = in.get_list<std::int64_t>();
+  const auto uneven = in.get<std::uint8_t>();
+  r.uneven = uneven == 1;
+  r.places = in.get<std::uint64_t>();
   r.members = in.get_list<Rank>();
-  const bool known = r.kind <= Collective::switch_order &&
+  const bool known = r.kind <= kLastCollective &&
                      static_cast<int>(r.dtype) < kDTypeCount &&
                      static_cast<int>(r.op) < kReduceOpCount;
+  // One set is removed at a time; one with members is added.
+  const bool names_set = r.kind == Collective::remove_process_set || r.kind == kRelease
+                             ? r.members.size() == 1
+                             : r.kind != Collective::add_process_set || !r.members.empty();
+  if (!names_set || uneven > 1 || r.places > INT64_MAX) in.fail();
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.
   const auto elements = element_count(r.shape);
   if (!known || !elements || *elements > INT64_MAX / 8) in.fail();

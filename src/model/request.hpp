@@ -15,6 +15,11 @@ namespace unisono {
 
 using SetId = std::uint32_t;  // a process set; 0 is the world
 
+// Agrees that a persistent operation has ended. Only the engine asks for it, so it is no part of the
+// public vocabulary.
+inline constexpr auto kRelease = static_cast<Collective>(11);
+inline constexpr Collective kLastCollective = kRelease;
+
 struct Request {
   std::string name;
   Collective kind = Collective::allreduce;
@@ -30,7 +35,12 @@ struct Request {
   std::string codec;
   std::string group;                    // "" = ungrouped
   std::uint32_t group_size = 0;         // how many tensors the group has
-  std::vector<std::int64_t> splits;     // alltoall: rows for each member (always filled in)
+  // alltoall: the rows are not divided equally. How they are goes with the data, where each member
+  // learns only what concerns it; among n members all of it would be n x n numbers.
+  bool uneven = false;
+  // add_process_set, prepare: which places on its board the sender has set aside, one per byte and
+  // counted from 1; 0 = none.
+  std::uint64_t places = 0;
   std::vector<Rank> members;            // add_process_set: sorted, unique
 
   std::int64_t elements() const { return element_count(shape).value_or(0); }

@@ -25,7 +25,8 @@ Request full_request() {
   r.codec = "topk";
   r.group = "block1";
   r.group_size = 4;
-  r.splits = {1, 2, 5};
+  r.uneven = true;
+  r.places = 0x0302;
   r.members = {0, 2, 3};
   return r;
 }

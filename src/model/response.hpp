@@ -28,14 +28,20 @@ struct Response {
   // Canonical metadata (the first member that submitted); more than one entry is a group.
   // A member that joined has no request of its own and takes part from this alone.
   std::vector<Request> tensors;
-  // Parallel to tensors. allgather: first dimension per member. alltoall: splits of every member,
-  // row-major (sender, receiver). Otherwise empty.
+  // Parallel to tensors, one number per member. allgather, alltoall: first dimension.
+  // add_process_set, prepare: the places it set aside. Otherwise empty.
   std::vector<std::vector<std::int64_t>> extents;
   std::vector<std::uint32_t> absent;    // member indices that joined: they give the neutral element
   bool planned = false;                 // by topo: nobody was asked. Local, never encoded
   Stance stance = Stance::willing;      // of this member, when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
+
+// Whether responses to the kind carry a number of every member.
+inline bool has_extents(Collective kind) {
+  return kind == Collective::allgather || kind == Collective::alltoall ||
+         kind == Collective::add_process_set || kind == Collective::prepare;
+}
 
 void encode(const Response& response, ByteWriter& out);
 Response decode_response(ByteReader& in);

@@ -29,7 +29,7 @@ class TicketWaiter {
   // Not ok when waiting from here can never end, e.g. in a forked child.
   virtual Status may_wait() const = 0;
   // The program is about to learn that a watched ticket is done.
-  virtual void observed(const TicketState& ticket) = 0;
+  virtual void observed(const TicketState& ticket) noexcept = 0;
 };
 
 // Which response a ticket is answered by.

@@ -30,10 +30,10 @@ constexpr std::array<DTypeRow, kDTypeCount> kDTypes = {{{"float32", 4},
                                                         {"bool", 1}}};
 constexpr std::array<std::string_view, kReduceOpCount> kOps = {
     "sum", "average", "min", "max", "product", "logical_and", "logical_or", "adasum"};
-constexpr std::array<std::string_view, 11> kKinds = {
+constexpr std::array<std::string_view, 12> kKinds = {
     "allreduce", "allgather", "broadcast",       "reducescatter",     "alltoall",
     "barrier",   "join",      "add_process_set", "remove_process_set",
-    "prepare",   "switch_order"};
+    "prepare",   "switch_order", "release"};
 
 template <std::size_t N>
 std::string_view pick(const std::array<std::string_view, N>& names, std::size_t index) {

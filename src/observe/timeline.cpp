@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/text.hpp"
 
@@ -92,11 +93,15 @@ Timeline::~Timeline() {
 
 void Timeline::watch() {
   std::unique_lock lock(mutex_);
-  while (!closing_) {
+  try {
+    while (!closing_) {
+      write_news();
+      wake_.wait_for(lock, kLook, [this] { return closing_; });
+    }
     write_news();
-    wake_.wait_for(lock, kLook, [this] { return closing_; });
+  } catch (const std::bad_alloc&) {
+    std::fputs(kEnd, file_);                // training goes on without the rest of it
   }
-  write_news();
 }
 
 void Timeline::write_news() {

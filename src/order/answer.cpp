@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "order/answer.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "order/groups.hpp"
 #include "order/rank_text.hpp"
@@ -69,21 +71,26 @@ Status check(const Unit& unit, const std::vector<std::uint32_t>& absent, const M
   return {};
 }
 
+std::int64_t extent_of(const Request& request) {
+  if (request.kind == Collective::add_process_set || request.kind == Collective::prepare) {
+    return static_cast<std::int64_t>(request.places);
+  }
+  return request.shape.empty() ? 1 : request.shape.front();
+}
+
 std::vector<std::int64_t> extents_of(const Tensor& tensor, const Members& members) {
   std::vector<std::int64_t> extents;
   for (const Submission& submission : submissions_of(tensor, members)) {
-    const Request& request = *submission.request;
-    if (tensor.canonical.kind == Collective::allgather) {
-      extents.push_back(request.shape.empty() ? 1 : request.shape.front());
-    } else {
-      extents.insert(extents.end(), request.splits.begin(), request.splits.end());
-    }
+    extents.push_back(extent_of(*submission.request));
   }
   return extents;
 }
 
-bool is_ragged(Collective kind) {
-  return kind == Collective::allgather || kind == Collective::alltoall;
+// One member's uneven rows make all of them exchange their splits.
+bool anyone_uneven(const Tensor& tensor) {
+  return tensor.canonical.uneven ||
+         std::any_of(tensor.variants.begin(), tensor.variants.end(),
+                     [](const auto& variant) { return variant.second->uneven; });
 }
 
 }  // namespace
@@ -106,14 +113,15 @@ Answer answer(Unit unit, const Members& members, const JoinState& joins) {
   bool ragged = false;
   bool alike = absent.empty();
   for (const auto& tensor : unit.tensors) {
-    ragged |= is_ragged(tensor->canonical.kind);
+    ragged |= has_extents(tensor->canonical.kind);
+    tensor->canonical.uneven = anyone_uneven(*tensor);
     alike &= tensor->variants.empty();
   }
   Answer out;
   out.alike = alike && !ragged;
   for (const auto& tensor : unit.tensors) {
     if (!ragged) break;
-    out.response.extents.push_back(is_ragged(tensor->canonical.kind)
+    out.response.extents.push_back(has_extents(tensor->canonical.kind)
                                        ? extents_of(*tensor, members)
                                        : std::vector<std::int64_t>{});
   }

@@ -16,17 +16,13 @@ constexpr std::size_t kRequestBytesMin = 8;
 constexpr std::size_t kAnswerBytesMin = 9;
 
 bool extents_fit(const Response& response, std::size_t members) {
-  const bool ragged = std::any_of(
-      response.tensors.begin(), response.tensors.end(), [](const Request& tensor) {
-        return tensor.kind == Collective::allgather || tensor.kind == Collective::alltoall;
-      });
+  const bool ragged =
+      std::any_of(response.tensors.begin(), response.tensors.end(),
+                  [](const Request& tensor) { return has_extents(tensor.kind); });
   if (!response.error.ok() || !ragged) return response.extents.empty();
   if (response.extents.size() != response.tensors.size()) return false;
   for (std::size_t i = 0; i < response.tensors.size(); ++i) {
-    const Collective kind = response.tensors[i].kind;
-    const std::size_t expected = kind == Collective::allgather  ? members
-                                 : kind == Collective::alltoall ? members * members
-                                                                : 0;
+    const std::size_t expected = has_extents(response.tensors[i].kind) ? members : 0;
     const auto& extents = response.extents[i];
     if (extents.size() != expected) return false;
     if (std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 0; })) {

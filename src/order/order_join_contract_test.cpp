@@ -92,7 +92,6 @@ TEST_P(OrderJoinContract, OtherCollectivesFailWhileAMemberHasJoined) {
     VirtualNet n = net(3);
     Request request = kind_request("x", kind);
     request.shape = {3};
-    request.splits = {1, 1, 1};
     request.root = 10;
     n.submit(0, request);
     n.submit(2, kind_request("join", Collective::join));

@@ -212,7 +212,8 @@ void run_seeds(Fault fault, std::uint64_t count, bool with_teams = false) {
     planned += schedule.planned() > 0 ? 1 : 0;
   }
   std::cout << "[ seeds ] " << count << ", with a plan " << planned << "\n";
-  EXPECT_GT(planned, count / 10);
+  // Few seeds say little about the share, but one that never plans tests nothing.
+  EXPECT_GT(planned, count < 100 ? 0 : count / 10);
 }
 
 // Schedules that found something once.

@@ -137,18 +137,13 @@ Status compare(const Field& field, std::span<const Submission> submissions) {
                            ". ", listing(submissions, field.shown), field.mend));
 }
 
-std::string splits_value(const Request& r) {
-  return cat("splits ", to_string(r.splits), " of ", r.shape.empty() ? 0 : r.shape[0], " rows");
+std::string rows_value(const Request& r) {
+  return cat(r.shape.empty() ? 0 : r.shape[0], " rows", r.uneven ? " in uneven parts" : "");
 }
 
-bool splits_fit(const Request& r, std::size_t members) {
-  if (r.splits.size() != members || r.shape.empty()) return false;
-  std::int64_t rest = r.shape[0];
-  for (const std::int64_t rows : r.splits) {
-    if (rows < 0 || rows > rest) return false;
-    rest -= rows;
-  }
-  return rest == 0;
+bool rows_fit(const Request& r, std::size_t members) {
+  return !r.shape.empty() &&
+         (r.uneven || r.shape[0] % static_cast<std::int64_t>(members) == 0);
 }
 
 // Requests may agree and still be impossible.
@@ -157,13 +152,11 @@ Status check_alone(std::span<const Submission> submissions, std::span<const Rank
   if (first.kind == Collective::alltoall) {
     const bool fits = std::all_of(
         submissions.begin(), submissions.end(),
-        [&](const Submission& s) { return splits_fit(*s.request, members.size()); });
+        [&](const Submission& s) { return rows_fit(*s.request, members.size()); });
     if (!fits) {
-      return refuse(first, cat("Invalid ALLTOALL splits: each rank needs one entry for each of ",
-                               "the ", members.size(),
-                               " members, together as many as its tensor's first dimension. ",
-                               listing(submissions, splits_value),
-                               "Correct the splits, or leave them out for equal parts."));
+      return refuse(first, cat("Invalid ALLTOALL rows: they do not divide into equal parts for the ",
+                               members.size(), " members. ", listing(submissions, rows_value),
+                               "Pass splits, or as many rows as divide."));
     }
   }
   if (first.kind == Collective::broadcast &&

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/text.hpp"
 
@@ -24,6 +23,7 @@ bool needs_rows(Collective kind) {
   return kind == Collective::allgather || kind == Collective::reducescatter ||
          kind == Collective::alltoall;
 }
+bool known(Collective kind) { return kind <= kLastCollective; }
 bool is_float(DType dtype) { return dtype <= DType::f8e5m2; }
 
 Status wrong(const Operation& operation, std::string what) {
@@ -73,16 +73,14 @@ Status check_tensor(const Operation& operation, const Settings& settings) {
   return {};
 }
 
-Result<std::vector<std::int64_t>> complete_splits(const Operation& operation,
-                                                  const Settings& settings, int members) {
+// Whether they are uneven, which equal parts are not, given or left out.
+Result<bool> check_splits(const Operation& operation, const Settings& settings, int members) {
   const std::int64_t rows = operation.shape[0];
-  std::vector<std::int64_t> splits = settings.splits;
+  const std::vector<std::int64_t>& splits = settings.splits;
   if (splits.empty()) {
-    if (rows % members != 0) {
-      return wrong(operation, cat("first dimension ", rows, " does not divide into ", members,
-                                  " equal parts; pass splits"));
-    }
-    splits.assign(static_cast<std::size_t>(members), rows / members);
+    if (rows % members == 0) return false;
+    return wrong(operation, cat("first dimension ", rows, " does not divide into ", members,
+                                " equal parts; pass splits"));
   }
   if (splits.size() != static_cast<std::size_t>(members)) {
     return wrong(operation, cat("splits has ", splits.size(), " entries, the process set has ",
@@ -91,12 +89,16 @@ Result<std::vector<std::int64_t>> complete_splits(const Operation& operation,
   if (std::any_of(splits.begin(), splits.end(), [](auto n) { return n < 0; })) {
     return wrong(operation, cat("splits must not be negative: [", join_text(splits), "]"));
   }
-  const auto sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
-  if (sum != rows) {
+  // In numbers that cannot overflow: splits are whatever the caller gave.
+  std::uint64_t sum = 0;
+  for (const std::int64_t n : splits) {
+    sum = std::min<std::uint64_t>(sum + static_cast<std::uint64_t>(n), INT64_MAX);
+  }
+  if (sum != static_cast<std::uint64_t>(rows)) {
     return wrong(operation, cat("splits [", join_text(splits), "] add up to ", sum,
                                 ", the first dimension is ", rows));
   }
-  return splits;
+  return std::any_of(splits.begin(), splits.end(), [&](auto n) { return n != splits.front(); });
 }
 
 // "" stands for "none", so that ranks which ask for it and ranks which ask for nothing agree.
@@ -116,8 +118,29 @@ Result<std::string> choose_codec(const Operation& operation, const Settings& set
 
 }  // namespace
 
+Status check_open_to_callers(const Operation& operation) {
+  if (operation.kind > Collective::barrier) {
+    return Status(Code::invalid_argument,
+                  cat("'", operation.name, "': submit() takes tensors and barriers only, not ",
+                      known(operation.kind) ? name_of(operation.kind) : "an unknown collective",
+                      "; join_ranks(), add_process_set(), remove_process_set(), prepare() and "
+                      "switch_order() are calls of their own"),
+                  Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = operation.name});
+  }
+  if (operation.name.starts_with(kReservedPrefix)) {
+    return wrong(operation, cat("names that begin with '", kReservedPrefix,
+                                "' are the engine's own; choose another"));
+  }
+  return {};
+}
+
 Result<Request> make_request(const Operation& operation, const Settings& settings,
                              const Members* members, const CodecChoice& codecs) {
+  if (!known(operation.kind)) {
+    return Status(Code::invalid_argument,
+                  cat("'", operation.name, "': collective ", static_cast<int>(operation.kind),
+                      " is unknown"));
+  }
   if (operation.name.empty()) return wrong(operation, "the name is empty");
   if (operation.name.size() > kNameMost) return wrong(operation, "the name is over 4096 bytes");
   if (members == nullptr) {
@@ -154,9 +177,9 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
     request.root = settings.root;
   }
   if (operation.kind == Collective::alltoall) {
-    auto splits = complete_splits(operation, settings, members->count());
-    if (!splits) return splits.status();
-    request.splits = std::move(*splits);
+    auto uneven = check_splits(operation, settings, members->count());
+    if (!uneven) return uneven.status();
+    request.uneven = *uneven;
   }
   request.members = operation.members;
   return request;

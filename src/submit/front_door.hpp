@@ -21,6 +21,13 @@ struct CodecChoice {
   std::string_view usual = "none";
 };
 
+// Names that begin so are the engine's own: a caller's tensor of such a name could meet one.
+inline constexpr std::string_view kReservedPrefix = "unisono.";
+
+// Whether a caller may ask for it with submit(): tensors and barriers under names that are not
+// reserved. What changes the job itself (process sets, join, the order) has calls of its own.
+Status check_open_to_callers(const Operation& operation);
+
 // members is the process set named in the settings; null when there is no such set.
 Result<Request> make_request(const Operation& operation, const Settings& settings,
                              const Members* members, const CodecChoice& codecs = {});

@@ -6,12 +6,24 @@
 
 namespace unisono {
 
+void NameRegistry::forget(const Request& request) noexcept {
+  const auto it = names_.find(std::pair(request.set, std::string_view(request.name)));
+  if (it != names_.end()) names_.erase(it);
+}
+
 Status NameRegistry::reserve(std::span<const Request* const> requests) {
   std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Request& request = *requests[i];
-    if (names_.emplace(request.set, request.name).second) continue;
-    for (std::size_t k = 0; k < i; ++k) names_.erase({requests[k]->set, requests[k]->name});
+    bool fresh = false;
+    try {
+      fresh = names_.emplace(request.set, request.name).second;
+    } catch (...) {
+      for (std::size_t k = 0; k < i; ++k) forget(*requests[k]);
+      throw;
+    }
+    if (fresh) continue;
+    for (std::size_t k = 0; k < i; ++k) forget(*requests[k]);
     return Status(Code::duplicate_name,
                   cat("'", request.name, "' (", name_of(request.kind),
                       ") was submitted again before its first use completed; wait on the first "
@@ -21,9 +33,9 @@ Status NameRegistry::reserve(std::span<const Request* const> requests) {
   return {};
 }
 
-void NameRegistry::release(const Request& request) {
+void NameRegistry::release(const Request& request) noexcept {
   std::lock_guard lock(mutex_);
-  names_.erase({request.set, request.name});
+  forget(request);
 }
 
 std::size_t NameRegistry::in_flight() const {

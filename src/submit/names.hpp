@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "model/request.hpp"
@@ -19,12 +20,23 @@ class NameRegistry {
  public:
   // All of them or none: duplicate_name when one is in flight already.
   Status reserve(std::span<const Request* const> requests);
-  void release(const Request& request);
+  void release(const Request& request) noexcept;
   std::size_t in_flight() const;
 
  private:
+  // Found by what a request holds, so that releasing needs no memory.
+  struct Before {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return a.first != b.first ? a.first < b.first
+                                : std::string_view(a.second) < std::string_view(b.second);
+    }
+  };
+  void forget(const Request& request) noexcept;
+
   mutable std::mutex mutex_;
-  std::set<std::pair<SetId, std::string>> names_;
+  std::set<std::pair<SetId, std::string>, Before> names_;
 };
 
 }  // namespace unisono

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kWindowAlignment = 2 << 20;
 // What two operations gain from not waiting for each other's end is lost in larger ones.
 constexpr std::size_t kSecondWindowMost = 64 << 20;
+// Done with every operation there could be.
+constexpr Mark kClosed = UINT64_MAX;
 
 template <typename Read>
 bool everyone(const LocalTeam& team, Mark value, Read read) {
@@ -34,14 +36,39 @@ std::byte* inside(const Neighbour& neighbour, const std::atomic<std::uint64_t>& 
 
 LocalTeam::LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own,
                      Heap* heap, int threads)
-    : neighbours_(std::move(neighbours)), me_(me), slot_(slot), own_(own), heap_(heap),
+    : LocalTeam(neighbours, me, std::vector(neighbours.size(), slot), own, heap, threads) {}
+
+LocalTeam::LocalTeam(std::vector<Neighbour> neighbours, int me, std::vector<std::size_t> slots,
+                     Segment* own, Heap* heap, int threads)
+    : neighbours_(std::move(neighbours)), me_(me), slots_(std::move(slots)), own_(own), heap_(heap),
       crew_(threads) {
-  UNISONO_CHECK(slot < kBoardSlots);
+  UNISONO_CHECK(slots_.size() == neighbours_.size());
+  for (const std::size_t slot : slots_) UNISONO_CHECK(slot < kBoardSlots);
+  for (int member = 0; member < n(); ++member) {
+    leases_.push_back(board(member).counters.lease.load(std::memory_order_relaxed));
+  }
+}
+
+void LocalTeam::close() { publish(my_board().counters.done, kClosed); }
+
+bool LocalTeam::has_closed(int member) const {
+  // A member that has seen everybody close may have given its slot to another team by now.
+  const BoardCounters& counters = board(member).counters;
+  return counters.done.load(std::memory_order_acquire) == kClosed ||
+         counters.lease.load(std::memory_order_relaxed) != leases_[static_cast<std::size_t>(member)];
+}
+
+void LocalTeam::give_windows_back() {
+  for (const Window& window : windows_) {
+    own_->discard(window.offset, window.bytes);
+    heap_->give_back(window.offset);
+  }
+  windows_.clear();
 }
 
 BoardSlot& LocalTeam::board(int member) const {
   const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(member)];
-  return reinterpret_cast<BoardSlot*>(neighbour.base)[slot_];
+  return reinterpret_cast<BoardSlot*>(neighbour.base)[slots_[static_cast<std::size_t>(member)]];
 }
 
 void LocalTeam::publish(std::atomic<Mark>& counter, Mark value) const {

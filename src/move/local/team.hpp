@@ -23,6 +23,16 @@ class LocalTeam {
   // that share the work of one operation.
   LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own, Heap* heap,
             int threads = 1);
+  // The same with a slot for each member, on that member's board.
+  LocalTeam(std::vector<Neighbour> neighbours, int me, std::vector<std::size_t> slots, Segment* own,
+            Heap* heap, int threads = 1);
+
+  // This member looks at nobody's board or window any more; nothing may be begun afterwards.
+  void close();
+  // Whether the member has said so. When all have, what they shared may be given to others.
+  bool has_closed(int member) const;
+  // Only when all have closed.
+  void give_windows_back();
 
   int n() const { return static_cast<int>(neighbours_.size()); }
   int me() const { return me_; }
@@ -69,7 +79,8 @@ class LocalTeam {
   Result<std::size_t> add_window(std::size_t bytes);
   std::vector<Neighbour> neighbours_;
   int me_;
-  std::size_t slot_;
+  std::vector<std::size_t> slots_;          // by member
+  std::vector<std::uint64_t> leases_;       // of those slots, as this team has them
   Segment* own_;
   Heap* heap_;
   std::uint64_t operation_ = 0;

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "model/pending.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace unisono {
+namespace {
+
+Status call_back(const Pending& pending, const Status& status) {
+  std::string_view what = "something that is no std::exception";
+  try {
+    try {
+      pending.on_done(status);
+      return status;
+    } catch (const std::exception& error) {
+      const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
+      return Status(Code::internal,
+                    cat("the on_done callback of '", pending.request.name, "' threw: ", error.what()),
+                    tensor);
+    } catch (...) {
+      const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
+      return Status(Code::internal,
+                    cat("the on_done callback of '", pending.request.name, "' threw ", what), tensor);
+    }
+  } catch (...) {
+    return dropped_status();                // no memory to say it in
+  }
+}
+
+}  // namespace
+
+const Status& dropped_status() {
+  static const Status kDropped(
+      Code::internal,
+      "the engine failed while it worked on this operation, most likely for want of memory; its "
+      "output is untouched. Free memory on this host and join again");
+  return kDropped;
+}
+
+Pending& Pending::operator=(Pending&& other) noexcept {
+  if (this == &other) return *this;
+  if (ticket != nullptr) finish(dropped_status());
+  request = std::move(other.request);
+  input = other.input;
+  output = other.output;
+  ticket = std::move(other.ticket);
+  keep_alive = std::move(other.keep_alive);
+  on_done = std::exchange(other.on_done, {});
+  splits = std::move(other.splits);
+  submitted = other.submitted;
+  agreed = other.agreed;
+  return *this;
+}
+
+Pending::~Pending() {
+  if (ticket != nullptr) finish(dropped_status());
+}
+
+void Pending::finish(Status status) noexcept {
+  if (on_done) {
+    ticket->observe();
+    status = call_back(*this, status);
+  }
+  keep_alive.reset();
+  ticket->status = std::move(status);
+  ticket->finish();
+  ticket.reset();
+}
+
+}  // namespace unisono

@@ -14,7 +14,7 @@ Request example() {
   request.codec = "bf16";
   request.group = "g";
   request.group_size = 2;
-  request.splits = {1, 2};
+  request.uneven = true;
   request.members = {0, 3};
   return request;
 }

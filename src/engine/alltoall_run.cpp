@@ -80,6 +80,8 @@ Status BucketRun::check_counts(const Tensor& tensor) const {
 
 // The machine has ended: its tensor's rows follow their counts, or the next tensor.
 Status BucketRun::start_next() {
+  // Gone before anything can fail: an ended machine would say that the result it stands for is whole.
+  machine_.reset();
   if (counting_) {
     counting_ = false;
     if (Status status = check_counts(tensors_[current_]); !status) return status;

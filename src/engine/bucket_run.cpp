@@ -105,8 +105,10 @@ Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
   if (tensor.absent()) return {};
   TicketState& ticket = *tensor.pending.ticket;
   ticket.result.reset(new (std::nothrow) std::byte[bytes == 0 ? 1 : bytes]);
-  ticket.result_bytes = bytes;
-  if (ticket.result != nullptr) return {};
+  if (ticket.result != nullptr) {
+    ticket.result_bytes = bytes;
+    return {};
+  }
   return Status(Code::out_of_memory, cat("no memory for the ", bytes, " byte result of '",
                                          tensor.request->name, "'"));
 }
@@ -256,10 +258,10 @@ const Status& BucketRun::trouble() const {
 }
 
 Step BucketRun::step() {
+  if (!trouble_.ok()) return Step::waiting;
   const Step step = machine_->step();
   if (step != Step::finished || bucket_.kind == Collective::allreduce) return step;
   if (!counting_ && current_ + 1 == tensors_.size()) return Step::finished;
-  if (!trouble_.ok()) return Step::waiting;
   trouble_ = start_next();
   return Step::advanced;
 }

@@ -30,7 +30,7 @@ enum class ControlKind : std::uint8_t {
 struct Departure {
   std::vector<Rank> before;             // who was known to leave when it decided to, first one first
   std::vector<SetId> unfinished;        // sets with a bucket in flight that it will not finish
-  std::vector<std::uint64_t> persistents;  // operations it knows (set, then number), and beside them
+  std::vector<std::uint64_t> persistents;  // identities of those it knows, and beside them
   std::vector<std::uint64_t> runs;         // how many runs of each it has taken part in
 };
 

@@ -242,10 +242,16 @@ std::uint32_t EngineCore::keep_persistent(std::uint32_t id, KeptPersistent kept)
 Status EngineCore::release_persistent(std::uint32_t id) {
   Operation operation{.kind = kRelease};
   Settings settings;
+  // Destroyed outside the lock: what the caller keeps alive may call the engine.
+  decltype(persistents_)::node_type forgotten;
   {
     std::lock_guard lock(sets_mutex_);
     const auto it = persistents_.find(id);
     if (it == persistents_.end()) return {};
+    if (!sets_.contains(it->second.set)) {  // closed with its set
+      forgotten = persistents_.extract(it);
+      return {};
+    }
     operation.name = cat(kReservedPrefix, "release/", it->second.index);
     operation.members = {static_cast<Rank>(it->second.index)};
     settings.process_set = it->second.set;
@@ -254,7 +260,7 @@ Status EngineCore::release_persistent(std::uint32_t id) {
   operations.push_back(std::move(operation));
   const Status status = submit("", std::move(operations), settings, Asker::engine).front().wait();
   std::lock_guard lock(sets_mutex_);
-  if (status.ok()) persistents_.erase(id);
+  if (status.ok()) forgotten = persistents_.extract(id);
   return status;
 }
 

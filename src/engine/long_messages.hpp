@@ -50,6 +50,9 @@ class LongMessages {
       return Status(Code::corrupted, "a control message in parts that do not fit together");
     }
     parts.insert(parts.end(), part.body.begin(), part.body.end());
+    if (parts.front() == static_cast<std::byte>(ControlKind::part)) {
+      return Status(Code::corrupted, "a control message has a part within a part");
+    }
     if (!part.last) return std::vector<std::byte>();
     return std::exchange(parts, {});
   }

@@ -12,7 +12,16 @@ namespace {
 std::vector<std::byte> pattern(std::size_t bytes) {
   std::vector<std::byte> message(bytes);
   for (std::size_t i = 0; i < bytes; ++i) message[i] = static_cast<std::byte>(i * 7 + i / 256);
+  if (bytes > 0) message[0] = std::byte{1};  // the kind of a message
   return message;
+}
+
+TEST(LongMessages, APartWithinAPartIsRefusedBeforeAnybodyOpensIt) {
+  const std::vector<std::byte> inner = encode_part(pattern(10), true);
+  const std::vector<std::byte> outer = encode_part(inner, true);
+  auto control = decode_control(outer);
+  ASSERT_TRUE(control.ok());
+  EXPECT_EQ(LongMessages().add(3, *control).status().code(), Code::corrupted);
 }
 
 TEST(LongMessages, ArePutTogetherAgainWhateverTheirLength) {

@@ -34,6 +34,7 @@ Loop::Loop(LoopParts parts)
     : parts_(std::move(parts)),
       places_(static_cast<std::size_t>(parts_.options->teams)),
       gone_(parts_.peers.size(), false),
+      departed_(parts_.peers.size(), false),
       left_before_(parts_.peers.size()),
       waits_(parts_.peers.size()),
       earlier_waits_(parts_.peers.size()) {
@@ -98,8 +99,8 @@ std::vector<std::unique_ptr<Channel>> Loop::open_channels(
   if (lacks && shares_memory(members)) {
     log_line(LogLevel::warn,
              cat("rank ", parts_.transport->rank(), ": process set ", id, " exchanges messages although "
-                 "its members share memory: a rank has no free place on its board (of ", kBoardSlots,
-                 "). Remove process sets and release persistent operations that are not needed any "
+                 "its members share memory: ", teams > PlaceLease::kMost ? "more than 8 teams are asked for, or "
+                 : "", "a rank has no free place on its board (of ", kBoardSlots, "). Remove process sets and release persistent operations that are not needed any "
                  "more, or lower teams"));
   }
   return channels;

@@ -93,6 +93,7 @@ class Loop final : private TransportListener, private SetHost {
   bool may_say_goodbye(Time now) const;
   Departure departure() const;
   void depart(Rank from, const Departure& departure);
+  Status left_in_the_middle(Rank rank) const;
   void end_set(SetId set, const Status& status);
   void note_leaver(Rank rank);
   Rank first_to_leave(const Members& members) const;
@@ -169,12 +170,14 @@ class Loop final : private TransportListener, private SetHost {
   std::vector<Closing> closing_;
   SetId next_set_ = 1;
   std::uint32_t next_persistent_ = 1;
+  std::map<SetId, std::uint32_t> next_index_;  // of persistents, by set
   // Messages for sets that this rank has yet to hear of.
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
   LongMessages long_messages_;              // of which parts have come
   std::vector<std::unique_ptr<BucketRun>> abandoned_;
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
+  std::vector<bool> departed_;              // peers that said what they leave behind
   std::vector<Rank> leavers_;               // peers known to leave, first one first
   std::vector<std::vector<Rank>> left_before_;  // by rank: whom it knew to leave when it did
   std::vector<Rank> left_before_me_;

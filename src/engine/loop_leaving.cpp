@@ -81,20 +81,25 @@ Departure Loop::departure() const {
     if (!set->drained()) departure.unfinished.push_back(id);
   }
   for (const auto& [id, persistent] : persistents_) {
-    departure.persistents.push_back(persistent.runner->key());
+    departure.persistents.push_back(persistent.runner->identity());
     departure.runs.push_back(persistent.runner->completed());
   }
   return departure;
 }
 
+Status Loop::left_in_the_middle(Rank rank) const {
+  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(rank)];
+  return Status(Code::peer_left, cat(peer.to_string(), " has shut down in the middle of a collective. "
+                "Let all ranks run the same number of operations, or join before leaving."),
+                Culprit{peer.rank, peer.host, peer.pid, {}});
+}
+
 // Its goodbye comes next. Whatever it does not name it has finished, so nobody waits for it there.
 void Loop::depart(Rank from, const Departure& departure) {
-  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(from)];
   note_leaver(from);
+  departed_[static_cast<std::size_t>(from)] = true;
   left_before_[static_cast<std::size_t>(from)] = departure.before;
-  const Status status(Code::peer_left, cat(peer.to_string(), " has shut down in the middle of a collective. "
-                      "Let all ranks run the same number of operations, or join before leaving."),
-                      Culprit{peer.rank, peer.host, peer.pid, {}});
+  const Status status = left_in_the_middle(from);
   for (const SetId id : departure.unfinished) {
     const auto set = sets_.find(id);
     if (set != sets_.end() && set->second->members().index_of(from) >= 0) {
@@ -103,7 +108,7 @@ void Loop::depart(Rank from, const Departure& departure) {
   }
   for (std::size_t i = 0; i < departure.persistents.size(); ++i) {
     const auto it = std::find_if(persistents_.begin(), persistents_.end(), [&](const auto& entry) {
-      return entry.second.runner->key() == departure.persistents[i];
+      return entry.second.runner->identity() == departure.persistents[i];
     });
     if (it == persistents_.end() || it->second.runner->members().index_of(from) < 0) continue;
     if (auto run = it->second.runner->end_after(departure.runs[i], status)) {
@@ -208,7 +213,8 @@ Status Loop::first_cause(SetId set, const Status& status) const {
 // An order knows ranks only; the engine knows who they are, and who left before whom.
 Status Loop::name_peer(const Status& status, const Members& members) {
   Culprit culprit = status.culprit();
-  if (culprit.rank < 0 || !culprit.host.empty()) return status;
+  const bool known = culprit.rank >= 0 && culprit.rank < parts_.transport->size();
+  if (!known || !culprit.host.empty()) return status;
   std::string message = status.message();
   if (status.code() == Code::peer_left) {
     note_leaver(culprit.rank);

@@ -35,6 +35,7 @@ void Loop::offer_places(Request& request) {
                                      : Members::of(request.members, parts_.transport->rank());
   const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.options->teams);
   if (members.me < 0 || !shares_memory(members) || count > PlaceLease::kMost) return;
+  if (places_.free() < count) reap();
   PlaceLease lease(places_, count, parts_.neighbourhood->own());
   request.places = lease.packed();
   offers_[request.set][request.name] = std::move(lease);
@@ -80,6 +81,12 @@ SetId Loop::open_set(const Response& response) {
   while (in_use(next_set_)) ++next_set_;
   const SetId id = next_set_++;
   const Request& request = response.tensors.front();
+  const auto strange = [this](Rank rank) { return rank < 0 || rank >= parts_.transport->size(); };
+  if (std::any_of(request.members.begin(), request.members.end(), strange)) {
+    fail_job(Status(Code::corrupted, cat("the ranks agreed on a process set with a rank that does not "
+                                         "exist, in '", request.name, "'; run the same version everywhere")));
+    return id;
+  }
   Members members = Members::of(request.members, parts_.transport->rank());
   std::vector<std::uint64_t> places;
   for (const Rank rank : members.ranks) {   // in the world a rank is its own index
@@ -113,20 +120,23 @@ void Loop::close_set(SetId set) {
   for (Pending& pending : pendings_.take_all(set)) {
     resolve(pending, removed, [this](const Request& r) { release_name(r); });
   }
+  next_index_.erase(set);
   table_.erase(set);
   parts_.publish_sets(table_);
 }
 
 std::int64_t Loop::open_persistent(const Members& members, const Response& response) {
-  // The lowest number none of the set's has: members open and close them at the same places of the
-  // set's order, so all find the same.
+  // The next number none of the set's has: members open and close them at the same places of the
+  // set's order, so all find the same. Numbers name messages, and those of an operation that was
+  // released in the middle may still be on their way, so none is used again soon.
   std::vector<bool> used(kPersistentsMost, false);
   for (const auto& [id, persistent] : persistents_) {
     if (persistent.runner->set() == response.set) used[persistent.runner->index()] = true;
   }
-  const auto index =
-      static_cast<std::uint32_t>(std::find(used.begin(), used.end(), false) - used.begin());
-  if (index == kPersistentsMost) return -1;
+  if (std::find(used.begin(), used.end(), false) == used.end()) return -1;
+  std::uint32_t& next = next_index_[response.set];
+  while (used[next % kPersistentsMost]) ++next;
+  const std::uint32_t index = next++ % kPersistentsMost;
   std::vector<std::uint64_t> places;
   for (const std::int64_t packed : response.extents.front()) {
     places.push_back(static_cast<std::uint64_t>(packed));
@@ -146,6 +156,12 @@ std::int64_t Loop::open_persistent(const Members& members, const Response& respo
   persistent.runner = std::make_unique<PersistentRunner>(PersistentParts{
       index, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
       parts_.counters});
+  // A member may have left between the agreement and now; it has run this operation never.
+  for (const Rank rank : members.ranks) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (!departed_[at] && !gone_[at]) continue;
+    static_cast<void>(persistent.runner->end_after(0, left_in_the_middle(rank)));
+  }
   return static_cast<std::int64_t>(id) << 32 | index;
 }
 
@@ -186,7 +202,11 @@ bool Loop::all_closed(const Closing& closing) const {
 // Runs over messages stay until the transport goes, which may still write to their memory.
 void Loop::reap() {
   for (Closing& closing : closing_) {
-    if (closing.teams.empty() || !all_closed(closing)) continue;
+    if (closing.teams.empty()) {
+      closing.lease = PlaceLease();
+      continue;
+    }
+    if (!all_closed(closing)) continue;
     std::erase_if(closing.runs, [](const auto& run) { return run->local(); });
     for (LocalTeam* team : closing.teams) team->give_windows_back();
     closing.teams.clear();

@@ -39,8 +39,8 @@ class PersistentRunner {
   const Status& refusal() const;
   SetId set() const { return parts_.response.set; }
   std::uint32_t index() const { return parts_.index; }
-  // The same on every member: the set, and the number within it.
-  std::uint64_t key() const { return std::uint64_t{set()} << 32 | index(); }
+  // The same on every member, and never of another operation: numbers are used again.
+  std::uint64_t identity() const { return prototype_.identity; }
   LocalTeam* team() const { return parts_.team.get(); }
   std::size_t bytes() const { return prototype_.bytes; }
   const Request& request() const { return prototype_.responses.front().tensors.front(); }

@@ -87,6 +87,41 @@ TEST(Reuse, AThousandPersistentOperationsOneAfterTheOtherStayInSharedMemory) {
   });
 }
 
+// What was started and never finished leaves messages behind; the next operation must not meet them.
+TEST(Reuse, APersistentOperationReleasedInTheMiddleDoesNotDisturbTheNext) {
+  for (const char* transport : {"auto", "tcp"}) {
+    Options options;
+    options.transport = transport;
+    run_ranks(2, [](Engine& engine) {
+      for (int i = 0; i < 20; ++i) {
+        Floats first(1000, 1.0f), second(1000, 1.0f);
+        auto op = engine.prepare_allreduce<float>("p", first, {.op = ReduceOp::sum});
+        ASSERT_TRUE(op.ok()) << op.status().to_string();
+        const Ticket dropped = engine.rank() == i % 2 ? op->start() : Ticket();
+        ASSERT_TRUE(op->release().ok());
+        auto next = engine.prepare_allreduce<float>("q", second, {.op = ReduceOp::sum});
+        ASSERT_TRUE(next.ok()) << next.status().to_string();
+        const Status status = next->start().wait();
+        ASSERT_TRUE(status.ok()) << status.to_string();
+        EXPECT_EQ(second, Floats(1000, 2.0f));
+        ASSERT_TRUE(next->release().ok());
+      }
+    }, options);
+  }
+}
+
+TEST(Reuse, ReleasingWhatItsSetTookAlongIsNoError) {
+  run_ranks(2, [](Engine& engine) {
+    Floats data(10, 1.0f);
+    auto set = engine.add_process_set({0, 1});
+    ASSERT_TRUE(set.ok());
+    auto op = engine.prepare_allreduce<float>("p", data, {.process_set = *set});
+    ASSERT_TRUE(op.ok() && engine.remove_process_set(*set).ok());
+    EXPECT_TRUE(op->release().ok());
+    EXPECT_FALSE(op->start().wait().ok());
+  });
+}
+
 TEST(Reuse, MoreSetsAndPersistentsThanPlacesStillWork) {
   Options options;
   options.log = "off";

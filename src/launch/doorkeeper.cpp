@@ -19,6 +19,7 @@ class TcpDoorkeeper final : public Doorkeeper {
         poller_(poller),
         reception_(key, 0, kMostPending),
         others_(before) {
+    reception_.before_close = [this](int fd) { poller_.forget(fd); };
     watch(true);
   }
   ~TcpDoorkeeper() override {

@@ -37,7 +37,11 @@ std::uint64_t start_time(std::int64_t pid) {
   std::istringstream rest(text.substr(name_end + 1));
   std::string field;
   // The state is field 3 and the start time field 22.
-  for (int i = 3; i < 22; ++i) rest >> field;
+  for (int i = 3; i < 22; ++i) {
+    rest >> field;
+    // It has ended, and nobody has taken note of it yet.
+    if (i == 3 && (field == "Z" || field == "X")) return 0;
+  }
   std::uint64_t ticks = 0;
   rest >> ticks;
   return ticks;
@@ -119,7 +123,12 @@ JobFile::~JobFile() {
 
 void JobFile::take_away() {
   if (!std::exchange(left_, false)) return;
-  ::unlink(path_.c_str());
+  // Another rank 0 may have taken this one for dead and put its own note there.
+  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::vector<std::byte> there(mine_.size() + 1);
+  const ssize_t n = file.valid() ? ::read(file.get(), there.data(), there.size()) : -1;
+  there.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  if (there == mine_) ::unlink(path_.c_str());
   if (own_folder_) ::rmdir(folder_.c_str());  // only when it is empty
 }
 
@@ -153,6 +162,7 @@ Status JobFile::leave(const JobNote& note) {
   }
   for (int attempt = 0; status.ok() && !left_; ++attempt) {
     if (::link(aside.c_str(), path_.c_str()) == 0) {
+      mine_ = text;
       left_ = true;
       break;
     }
@@ -175,7 +185,7 @@ Status JobFile::leave(const JobNote& note) {
 
 bool JobFile::is_current(const WrittenNote& written) const {
   if (!written.place.empty() && written.place == place_of_pids()) {
-    return start_time(written.pid) == written.started;
+    return written.started != 0 && start_time(written.pid) == written.started;
   }
   return answers_(written.note);
 }

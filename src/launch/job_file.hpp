@@ -63,6 +63,7 @@ class JobFile {
   bool is_current(const WrittenNote& note) const;
 
   std::string folder_, path_;
+  std::vector<std::byte> mine_;             // the note this rank has left
   bool own_folder_ = false;  // made by this class for this user alone
   bool left_ = false;
   Answers answers_;

@@ -67,6 +67,34 @@ TEST(JobFile, LeftoverOfADeadProcessIsReplaced) {
   EXPECT_EQ(zero.look().value()->address, "b:2");
 }
 
+TEST(JobFile, WhoeverWasReplacedTakesNothingAway) {
+  const Folder folder;
+  JobFile slow("job", folder.path, nobody), next("job", folder.path, nobody);
+  ASSERT_TRUE(slow.leave({make_job_key(), "a:1"}).ok());
+  std::filesystem::remove(slow.path());     // as a rank 0 does that takes the other for dead
+  ASSERT_TRUE(next.leave({make_job_key(), "b:2"}).ok());
+  slow.take_away();
+  const auto seen = next.look();
+  ASSERT_TRUE(seen.ok() && seen.value().has_value());
+  EXPECT_EQ(seen.value()->address, "b:2");
+}
+
+// A process that has ended stays in the table until somebody waits for it.
+TEST(JobFile, LeftoverOfAnUnreapedProcessIsReplaced) {
+  const Folder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    JobFile dying("job", folder.path, nobody);
+    ::_exit(dying.leave({make_job_key(), "a:1"}).ok() ? 0 : 1);
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  JobFile next("job", folder.path, nobody);
+  EXPECT_FALSE(next.look().value().has_value());
+  EXPECT_TRUE(next.leave({make_job_key(), "b:2"}).ok());
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST(JobFile, SecondRankZeroIsRefused) {
   const Folder folder;
   JobFile zero("job", folder.path, nobody), again("job", folder.path, nobody);

@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include <cerrno>
+
 #include <algorithm>
 
 #include "launch/sockets.hpp"
@@ -21,9 +23,10 @@ bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
   for (bool connected = false;;) {
     const auto left_ms = (until - clock.now()).count() / 1'000'000;
     pollfd ready{socket->get(), static_cast<short>(connected ? POLLIN : POLLOUT), 0};
-    if (left_ms <= 0 || ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left_ms, 60'000))) == 0) {
-      return false;
-    }
+    if (left_ms <= 0) return false;
+    const int n = ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left_ms, 60'000)));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
     if (!connected && connect_error(*socket) != 0) return false;
     connected = true;
     const HandshakeState state = handshake.step(socket->get());

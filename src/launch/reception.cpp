@@ -19,6 +19,8 @@ namespace {
 // So that a flood cannot keep the caller here.
 constexpr int kMostAccepts = 64;
 constexpr Nanos kRest{100'000'000};
+// A hello follows its connection by a round trip.
+constexpr Nanos kGrace{250'000'000};
 
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -37,7 +39,7 @@ std::vector<int> Reception::accept_from(int listener, Time now) {
       if (is_shortage(error)) rest(now, error);
       break;
     }
-    if (guests_.size() >= most_pending_) make_room();
+    if (guests_.size() >= most_pending_) make_room(now);
     set_nodelay(socket);
     guests_.push_back(
         {std::move(socket), std::make_unique<ServerHandshake>(key_, self_), now + kPatience});
@@ -58,12 +60,24 @@ void Reception::rest(Time now, int error) {
                " ms. Raise the number of descriptors (ulimit -n) or free some"));
 }
 
-void Reception::make_room() {
-  // In order of arrival; those who have said nothing go before those who have.
-  auto silent = std::find_if(guests_.begin(), guests_.end(),
-                             [](const Guest& guest) { return !guest.handshake->greeted(); });
-  guests_.erase(silent == guests_.end() ? guests_.begin() : silent);
+void Reception::make_room(Time now) {
+  // In order of arrival; those who have said nothing for a while go before those who have. Whoever has
+  // just come may still be on the point of speaking, so new guests that are silent may fill half of the
+  // places, and no more.
+  const auto is_silent = [](const Guest& guest) { return !guest.handshake->greeted(); };
+  const auto many = std::count_if(guests_.begin(), guests_.end(), is_silent) >
+                    static_cast<std::ptrdiff_t>(most_pending_ / 2);
+  const auto silent = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& guest) {
+    return is_silent(guest) && (many || guest.until + kGrace <= now + kPatience);
+  });
+  const auto leaves = silent == guests_.end() ? guests_.begin() : silent;
+  let_go(*leaves);
+  guests_.erase(leaves);
   ++strangers_;
+}
+
+void Reception::let_go(const Guest& guest) const {
+  if (before_close) before_close(guest.socket.get());
 }
 
 std::vector<Arrival> Reception::step(Time now) {
@@ -71,6 +85,7 @@ std::vector<Arrival> Reception::step(Time now) {
   std::vector<Arrival> arrivals;
   for (Guest& guest : guests_) {
     const HandshakeState state = guest.handshake->step(guest.socket.get());
+    if (state != HandshakeState::pending || guest.until <= now) let_go(guest);
     if (state == HandshakeState::done) {
       arrivals.push_back(
           {std::move(guest.socket), guest.handshake->hello(), guest.handshake->session()});

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ class Reception {
   static constexpr Nanos kPatience{2'000'000'000};
 
   Reception(const JobKey& key, Rank self, std::size_t most_pending);
+  // Told of a descriptor that is about to be closed or given away. Whoever watches it stops: in a
+  // child that was forked meanwhile it stays open, and would be ready for ever.
+  std::function<void(int)> before_close;
   // Takes those who wait at the listener, some at a time; gives the descriptors that are new.
   std::vector<int> accept_from(int listener, Time now);
   // Out of descriptors or memory: the listener stays readable, and is not worth a look until
@@ -51,7 +55,8 @@ class Reception {
     Time until;
     bool is_new = true;
   };
-  void make_room();
+  void make_room(Time now);
+  void let_go(const Guest& guest) const;
   void rest(Time now, int error);
   JobKey key_;
   Rank self_;

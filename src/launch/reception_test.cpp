@@ -70,6 +70,44 @@ TEST(Reception, GuestsThatHaveSaidHelloStayLongest) {
   EXPECT_EQ(arrive(room, reception, client, socket), 1u);
 }
 
+// Its hello is on the way: silent strangers that come meanwhile do not push it out.
+TEST(Reception, WhoHasJustComeHasTimeToSpeak) {
+  Room room;
+  Reception reception(room.key, 0, 8);
+  std::vector<Fd> others;
+  std::vector<ClientHandshake> strangers;
+  const JobKey wrong = make_job_key();
+  strangers.reserve(8);
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(room.knock());
+    strangers.emplace_back(wrong, Hello{kProtocolVersion, Purpose::join, 1, 4, 0});
+    strangers.back().step(others.back().get());
+  }
+  reception.accept_from(room.listener.get(), room.clock.now());
+  (void)reception.step(room.clock.now());
+  const Fd socket = room.knock();
+  reception.accept_from(room.listener.get(), room.clock.now());
+  for (int i = 0; i < 4; ++i) {
+    others.push_back(room.knock());
+    reception.accept_from(room.listener.get(), room.clock.now());
+  }
+  ClientHandshake client(room.key, {kProtocolVersion, Purpose::join, 2, 4, 0});
+  EXPECT_EQ(arrive(room, reception, client, socket), 1u);
+}
+
+TEST(Reception, SaysWhichDescriptorItCloses) {
+  Room room;
+  Reception reception(room.key, 0, 8);
+  std::vector<int> closed;
+  reception.before_close = [&](int fd) { closed.push_back(fd); };
+  const Fd silent = room.knock();
+  const std::vector<int> taken = reception.accept_from(room.listener.get(), room.clock.now());
+  ASSERT_EQ(taken.size(), 1u);
+  room.clock.advance(Reception::kPatience);
+  (void)reception.step(room.clock.now());
+  EXPECT_EQ(closed, taken);
+}
+
 TEST(Reception, AFloodIsTakenSomeAtATime) {
   Room room;
   Reception reception(room.key, 0, 500);

@@ -47,7 +47,8 @@ constexpr Entry kEntries[] = {
      &Options::order},
     {{"pacing", "UNISONO_PACING", "", "one of event|cycle|gs|nbcs", true,
       "When a negotiation round starts. event: as soon as there is something to negotiate; cycle: "
-      "every cycle_ms, all ranks at once; gs: the same with an agreed sleep; nbcs: without blocking."},
+      "every cycle_ms, all ranks at once; gs: the same with an agreed sleep; nbcs: as cycle, and differs from "
+      "it in the simulator only, where cycle blocks."},
      &Options::pacing},
     {{"planner", "UNISONO_PLANNER", "", "one of threshold|wfbp|single|groups", true,
       "What travels together. threshold: fuse up to fusion_bytes; wfbp: each tensor alone; "
@@ -89,7 +90,8 @@ constexpr Entry kEntries[] = {
       "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
      &Options::fusion_bytes},
     {{"teams", "UNISONO_TEAMS", "", "a count from 1", true,
-      "How many buckets of a process set are in flight at once, each moved by a team of its own."},
+      "How many buckets of a process set are in flight at once, each moved by a team of its own; "
+      "the first 8 through shared memory, further ones by messages."},
      &Options::teams},
     {{"team_threads", "UNISONO_TEAM_THREADS", "", "a count from 1", false,
       "How many threads of this rank share the copying and reducing of one bucket."},

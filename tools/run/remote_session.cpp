@@ -64,6 +64,7 @@ class RemoteSession final : public HostSession {
   // A shell that neither ends nor obeys is left to the system: the launcher does not wait for ever.
   ~RemoteSession() override {
     hang_up();
+    if (pid_ <= 0) return;
     for (const int number : {0, SIGKILL}) {
       if (pid_ > 0 && number != 0) ::kill(-pid_, number);
       const Time until = (number == 0 ? hung_up_ : clock_.now()) + kObey;
@@ -111,7 +112,10 @@ class RemoteSession final : public HostSession {
     if (err_.valid()) fds.push_back({err_.get(), POLLIN, 0});
     if (to_.valid() && !unsent_.empty()) fds.push_back({to_.get(), POLLOUT, 0});
   }
-  Time deadline() const override { return pid_ > 0 ? hurry_at_ : kNever; }
+  Time deadline() const override {
+    if (!pending_.empty()) return Time();   // there is something to tell already
+    return pid_ > 0 ? hurry_at_ : kNever;
+  }
 
   void pump(std::vector<Event>& events) override {
     flush();

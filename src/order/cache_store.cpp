@@ -65,9 +65,12 @@ void CacheStore::insert(const Response& response, std::vector<Request> own, std:
   }
   const std::uint32_t position = vacancy(round);
   Slot& slot = slots_[position];
-  slot.entry = pool_ != nullptr ? pool_->share(response)
-                                : std::make_shared<const CachedResponse>(
-                                      CachedResponse{response.tensors, response.extents});
+  if (pool_ != nullptr) {
+    slot.entry = pool_->share(response);
+  } else {
+    CachedResponse kept{response.tensors, response.extents};
+    slot.entry = std::make_shared<const CachedResponse>(std::move(kept));
+  }
   slot.changed_in = round;
   if (!own.empty() && own != slot.entry->tensors) {
     slot.own = std::make_unique<const std::vector<Request>>(std::move(own));

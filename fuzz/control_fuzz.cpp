@@ -16,6 +16,8 @@ Bytes again(const Control& control) {
       return encode_leave(control.kind, control.set, control.responses);
     case ControlKind::waits: return encode_wait(control.wait);
     case ControlKind::verdict: return encode_verdict(control.slow);
+    case ControlKind::departs: return encode_departure(control.departure);
+    case ControlKind::part: return encode_part(control.body, control.last);
   }
   must(false, "a control message of no known kind");
   return {};
@@ -37,7 +39,8 @@ std::vector<Bytes> seeds() {
   return {encode_order(3, bytes_of("body")),
           encode_abort(Status(Code::peer_lost, "gone", {1, "host", 4711, ""})),
           encode_leave(ControlKind::leave_request, 1), encode_leave(ControlKind::leave_granted, 1, 9),
-          encode_wait({12, Nanos(3000)}), encode_verdict({2, Nanos(4000), 5})};
+          encode_wait({12, Nanos(3000)}), encode_verdict({2, Nanos(4000), 5}),
+          encode_departure({{1, 3}, {0, 2}, {0x123456789abc}, {7}}), encode_part(bytes_of("body"), true)};
 }
 
 }  // namespace unisono::fuzz

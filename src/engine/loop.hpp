@@ -96,6 +96,7 @@ class Loop final : private TransportListener, private SetHost {
   Status left_in_the_middle(Rank rank) const;
   void end_set(SetId set, const Status& status);
   void note_leaver(Rank rank);
+  std::vector<Rank> leavers_in_order(const Members& members) const;
   Rank first_to_leave(const Members& members) const;
   Status first_cause(SetId set, const Status& status) const;
   void blame_suspect();

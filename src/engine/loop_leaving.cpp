@@ -17,6 +17,9 @@ constexpr Nanos kLeaveLimit = std::chrono::seconds(2);
 // told by a third. So long is listened before it is blamed.
 constexpr Nanos kBlameGrace = std::chrono::milliseconds(10);
 
+// The first few are those to blame; a job of thousands that ends need not list them all.
+constexpr std::size_t kLeaversMost = 16;
+
 bool is_among(Rank rank, const std::vector<Rank>& ranks) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
@@ -25,7 +28,7 @@ bool is_among(Rank rank, const std::vector<Rank>& ranks) {
 void Loop::begin_leaving(Time now) {
   if (leaving()) return;
   leave_by_ = now + kLeaveLimit;
-  left_before_me_ = leavers_;
+  left_before_me_ = leavers_in_order(table_.at(0));
   if (!failed_.ok()) return;
   for (auto& [id, set] : sets_) {
     set->leave(now);
@@ -172,9 +175,10 @@ void Loop::note_leaver(Rank rank) {
   if (rank >= 0 && !is_among(rank, leavers_)) leavers_.push_back(rank);
 }
 
-// Of the members known to leave, one that knew of no other when it decided to; -1 when none leaves.
-// Each says whom it knew, so those who have not heard of the first one yet name it as well.
-Rank Loop::first_to_leave(const Members& members) const {
+// Those of these members that are known to leave, each after those that left before it. A leaver says
+// whom it knew, in this order, so whoever has not heard of the first one itself learns of it from any
+// later one.
+std::vector<Rank> Loop::leavers_in_order(const Members& members) const {
   std::vector<Rank> known;
   const auto add = [&](const std::vector<Rank>& ranks) {
     for (const Rank rank : ranks) {
@@ -183,12 +187,38 @@ Rank Loop::first_to_leave(const Members& members) const {
   };
   add(leavers_);
   for (std::size_t i = 0; i < known.size(); ++i) add(left_before_[static_cast<std::size_t>(known[i])]);
-  std::sort(known.begin(), known.end());
-  for (const Rank rank : known) {
-    const auto& before = left_before_[static_cast<std::size_t>(rank)];
-    if (std::none_of(before.begin(), before.end(), [&](Rank r) { return is_among(r, known); })) return rank;
+  // Whether somebody who is still in the list came before this one, in anybody's account.
+  const auto preceded = [&](Rank rank) {
+    for (const Rank teller : leavers_) {
+      std::vector<Rank> account = left_before_[static_cast<std::size_t>(teller)];
+      account.push_back(teller);
+      const auto at = std::find(account.begin(), account.end(), rank);
+      if (at == account.end()) continue;
+      if (std::any_of(account.begin(), at, [&](Rank earlier) { return is_among(earlier, known); })) return true;
+    }
+    return false;
+  };
+  std::vector<Rank> order;
+  while (!known.empty()) {
+    // Of those that nobody preceded, the lowest whose account is here, since all survivors choose it;
+    // without an account the one heard of first, which may be why the others left.
+    auto next = known.end();
+    for (auto it = known.begin(); it != known.end(); ++it) {
+      if (preceded(*it)) continue;
+      const bool told = departed_[static_cast<std::size_t>(*it)];
+      if (next == known.end() || (told && (!departed_[static_cast<std::size_t>(*next)] || *it < *next))) next = it;
+    }
+    if (next == known.end()) next = known.begin();  // accounts that contradict each other
+    order.push_back(*next);
+    known.erase(next);
+    if (order.size() == kLeaversMost) break;
   }
-  return known.empty() ? -1 : known.front();
+  return order;
+}
+
+Rank Loop::first_to_leave(const Members& members) const {
+  const std::vector<Rank> order = leavers_in_order(members);
+  return order.empty() ? -1 : order.front();
 }
 
 // What a loss or a leave means for an operation of the set: it could not have run since the first of

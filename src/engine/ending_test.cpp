@@ -163,7 +163,8 @@ bool job_without_memory(const Options& options, FailingThread who, int after, in
         ADD_FAILURE() << engine.status().to_string();
         std::abort();
       }
-      Floats data(100, 1.0f), large(100'000, 1.0f);
+      // Each has memory of its own: with two teams they are in flight together.
+      Floats data(100, 1.0f), large(100'000, 1.0f), told(100, 1.0f);
       const Floats rows(static_cast<std::size_t>(rank) + 1, 1.0f);
       EXPECT_TRUE(engine->barrier().wait().ok());
       joined.arrive_and_wait();
@@ -189,7 +190,7 @@ bool job_without_memory(const Options& options, FailingThread who, int after, in
       submit([&] { return engine->allgather<float>("rows", rows); });
       submit([&] {
         Ticket ticket = engine->allreduce<float>(
-            "told", data, {.on_done = [&](const Status&) { ++callbacks; }});
+            "told", told, {.on_done = [&](const Status&) { ++callbacks; }});
         expected += ticket.done() && !ticket.wait().ok() ? 0 : 1;
         return ticket;
       });

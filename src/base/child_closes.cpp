@@ -4,11 +4,17 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "base/check.hpp"
 
 namespace unisono {
+namespace {
+
+std::atomic<std::uint64_t> forks_behind{0};  // how many fork()s lead to this process
+
+}  // namespace
 
 // Linked through its members, so that the child, in which other threads may have died while they
 // held locks of the allocator, needs neither memory nor any lock but the one held across fork().
@@ -40,6 +46,7 @@ struct ChildCloseList {
     if (one.next_ != nullptr) one.next_->link_ = one.link_;
   }
   void after_fork_in_child() {
+    forks_behind.fetch_add(1, std::memory_order_relaxed);
     while (first != nullptr) {
       ChildCloses& one = *first;
       one.fd_.reset();
@@ -53,5 +60,11 @@ struct ChildCloseList {
 
 ChildCloses::ChildCloses(Fd& fd) : fd_(fd) { ChildCloseList::instance().add(*this); }
 ChildCloses::~ChildCloses() { ChildCloseList::instance().remove(*this); }
+
+ForkWatch::ForkWatch() {
+  ChildCloseList::instance();               // counts from here on
+  forks_ = forks_behind.load(std::memory_order_relaxed);
+}
+bool ForkWatch::in_child() const { return forks_behind.load(std::memory_order_relaxed) != forks_; }
 
 }  // namespace unisono

@@ -9,6 +9,8 @@
 // Thread: any. The list of all such descriptors is shared by the engines of a process.
 #pragma once
 
+#include <cstdint>
+
 #include "base/fd.hpp"
 
 namespace unisono {
@@ -26,6 +28,17 @@ class ChildCloses {
   Fd& fd_;
   ChildCloses* next_ = nullptr;
   ChildCloses** link_ = nullptr;  // what points here; null when nothing does
+};
+
+// Tells whether the process is a child of the one in which this object was made, without asking the
+// kernel: cheap enough for every call of the engine.
+class ForkWatch {
+ public:
+  ForkWatch();
+  bool in_child() const;
+
+ private:
+  std::uint64_t forks_;
 };
 
 }  // namespace unisono

@@ -32,6 +32,17 @@ bool in_child(const std::function<bool()>& check) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+TEST(ForkWatch, KnowsAChildAndAChildOfAChild) {
+  const ForkWatch watch;
+  EXPECT_FALSE(watch.in_child());
+  EXPECT_TRUE(in_child([&] { return watch.in_child() && !ForkWatch().in_child(); }));
+  EXPECT_TRUE(in_child([&] {
+    const ForkWatch child;
+    return in_child([&] { return watch.in_child() && child.in_child(); });
+  }));
+  EXPECT_FALSE(watch.in_child());
+}
+
 TEST(ChildCloses, OnlyTheChildsCopy) {
   auto [near, far] = connected();
   const ChildCloses closes(near);

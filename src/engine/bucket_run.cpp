@@ -310,12 +310,15 @@ std::vector<Pending> BucketRun::give_back() {
   return pendings;
 }
 
-void BucketRun::complete(const ReleaseName& release) {
+// All outputs are in place before any ticket is: a group becomes visible as one.
+void BucketRun::write_outputs() {
   if (is_adasum() && context_.team == nullptr) finish_adasum();
   for (Tensor& tensor : tensors_) {
     if (!tensor.absent()) finish_tensor(tensor);
   }
-  // All outputs are in place before any ticket is: a group becomes visible as one.
+}
+
+void BucketRun::resolve_tickets(const ReleaseName& release) {
   for (Tensor& tensor : tensors_) {
     context_.buffers->give_back(std::move(tensor.in));
     if (!tensor.absent()) resolve(tensor.pending, Status{}, release);
@@ -330,7 +333,8 @@ void BucketRun::fail(const Status& status, const ReleaseName& release) {
   if (last && !counting_ && machine_ != nullptr && machine_->committed()) {
     while (machine_->step() != Step::finished) {
     }
-    return complete(release);
+    write_outputs();
+    return resolve_tickets(release);
   }
   if (machine_ != nullptr) machine_->undo();
   for (Tensor& tensor : tensors_) {

@@ -73,10 +73,11 @@ class BucketRun {
   // Packs and makes the first machine; out_of_memory when the buffers cannot be had.
   Status start();
   Step step();
-  // After step() finished: writes the outputs and resolves the tickets.
-  void complete(const ReleaseName& release);
+  // After step() finished: writes the outputs; then resolve_tickets() tells who waits.
+  void write_outputs();
+  void resolve_tickets(const ReleaseName& release);
   // After step() finished: the strongest stance of any member. When unwilling, nothing was written
-  // and give_back() follows instead of complete().
+  // and give_back() follows instead of the two.
   Stance stance() const;
   std::vector<Pending> give_back();
   // Resolves the tickets with an error; the run itself lives on until the transport is gone.

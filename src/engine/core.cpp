@@ -155,7 +155,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
 }
 
 Status EngineCore::usable() const {
-  if (::getpid() != pid_) {
+  if (forks_.in_child()) {
     return Status(Code::forked, cat("this engine belongs to process ", pid_, ", not to its child ",
                                     ::getpid(), "; join after fork()"));
   }
@@ -188,7 +188,6 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
   std::vector<Pending>& pendings = submission.operations;
   const Members set = status.ok() ? members(settings.process_set) : Members{};
   std::vector<Ticket> tickets;
-  std::vector<const Request*> requests;
   pendings.reserve(operations.size());
   for (Operation& operation : operations) {
     if (status.ok() && asker == Asker::caller) status = check_open_to_callers(operation);
@@ -211,17 +210,17 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
     pending.output = operation.output;
     if (pending.request.uneven) pending.splits = settings.splits;
     pending.ticket = std::move(ticket);
-    requests.push_back(&pending.request);
   }
   // Apart from the operations until they are submitted: others have no callback to tell.
-  std::vector<std::function<void(const Status&)>> callbacks(pendings.size(), settings.on_done);
+  std::vector<std::function<void(const Status&)>> callbacks;
+  if (settings.on_done) callbacks.assign(pendings.size(), settings.on_done);
   // Last: from here on nothing throws, so that a name is never kept for nothing.
-  if (status.ok()) status = names_.reserve(requests);
+  if (status.ok()) status = names_.reserve(pendings);
   if (!status.ok()) return failed_tickets(operations, status);
   if (settings.on_done) callbacks_.store(true, std::memory_order_relaxed);
   for (std::size_t i = 0; i < pendings.size(); ++i) {
     pendings[i].keep_alive = std::move(operations[i].keep_alive);
-    pendings[i].on_done.swap(callbacks[i]);
+    if (settings.on_done) pendings[i].on_done.swap(callbacks[i]);
   }
   hand_over(std::move(submission));
   return tickets;
@@ -353,7 +352,7 @@ Status EngineCore::start_timeline(const std::string& path, bool mark_cycles) {
 }
 
 void EngineCore::stop_timeline() {
-  if (::getpid() != pid_) return;
+  if (forks_.in_child()) return;
   std::lock_guard lock(timeline_mutex_);
   timeline_.reset();
 }
@@ -399,7 +398,7 @@ Stats EngineCore::stats() const {
 }
 
 void EngineCore::shutdown() {
-  if (::getpid() != pid_) return;
+  if (forks_.in_child()) return;
   shut_down_.store(true, std::memory_order_release);
   bell_.ringer().ring();
   // In a callback the loop is below us on the stack: it leaves once the callback has returned.
@@ -417,7 +416,7 @@ void EngineCore::shutdown() {
 
 EngineCore::~EngineCore() {
   shutdown();
-  if (::getpid() == pid_) return;
+  if (!forks_.in_child()) return;
   // In a forked child the thread does not exist and the sockets are the parent's: forget, do not
   // close in good order. Nor does the child answer what was submitted in the parent.
   [[maybe_unused]] auto* thread = thread_.release();

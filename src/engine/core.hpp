@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/child_closes.hpp"
 #include "base/doorbell.hpp"
 #include "base/poller.hpp"
 #include "engine/driver.hpp"
@@ -86,6 +87,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Options options_;
   SteadyClock clock_;
   const std::int64_t pid_;
+  const ForkWatch forks_;
   Identity identity_;
   CodecChoice codecs_;
   Placement placement_;

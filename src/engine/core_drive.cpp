@@ -212,7 +212,7 @@ void EngineCore::hand_back(TokenHold& hold) {
 // Through the inbox, so that the loop hears of it before whatever this thread submits next, and
 // before what another thread submits that heard of it from this one. Nobody needs to wake up for it.
 void EngineCore::observed(const TicketState& ticket) noexcept {
-  if (::getpid() != pid_) return;
+  if (forks_.in_child()) return;
   Handover news;
   news.observed = ticket.watch;
   try {
@@ -224,7 +224,7 @@ void EngineCore::observed(const TicketState& ticket) noexcept {
 }
 
 Status EngineCore::may_wait() const {
-  if (::getpid() != pid_) return usable();
+  if (forks_.in_child()) return usable();
   if (t_driving == nullptr) return {};
   return Status(Code::invalid_argument,
                 "wait() inside an on_done callback would wait for itself; wait on another thread");

@@ -46,7 +46,8 @@ bool PersistentRunner::advance() {
   if (step != Step::finished) return step == Step::advanced;
   Counters::add(parts_.counters->operations);
   ++completed_;
-  active_->complete(kNoName);
+  active_->write_outputs();
+  active_->resolve_tickets(kNoName);
   active_.reset();
   return true;
 }

@@ -136,11 +136,12 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   plan_over_ = true;
 }
 
+// Whoever a ticket wakes finds the operation in timings and counters.
 void SetRunner::complete(const Channel& channel, BucketRun& run) {
   Counters& counters = *parts_.counters;
   const Time moved = parts_.clock->now();
   const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
-  run.complete(release_);
+  run.write_outputs();
   const Time done = parts_.clock->now();
   const auto ns = [](Nanos d) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
@@ -162,6 +163,7 @@ void SetRunner::complete(const Channel& channel, BucketRun& run) {
   Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
   Counters::add(counters.move_ns, ns(moved - joined));
   Counters::add(counters.unpack_ns, ns(done - moved));
+  run.resolve_tickets(release_);
 }
 
 RankWait SetRunner::take_wait() {

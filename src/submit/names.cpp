@@ -11,19 +11,19 @@ void NameRegistry::forget(const Request& request) noexcept {
   if (it != names_.end()) names_.erase(it);
 }
 
-Status NameRegistry::reserve(std::span<const Request* const> requests) {
+Status NameRegistry::reserve(std::span<const Pending> operations) {
   std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const Request& request = *requests[i];
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Request& request = operations[i].request;
     bool fresh = false;
     try {
       fresh = names_.emplace(request.set, request.name).second;
     } catch (...) {
-      for (std::size_t k = 0; k < i; ++k) forget(*requests[k]);
+      for (std::size_t k = 0; k < i; ++k) forget(operations[k].request);
       throw;
     }
     if (fresh) continue;
-    for (std::size_t k = 0; k < i; ++k) forget(*requests[k]);
+    for (std::size_t k = 0; k < i; ++k) forget(operations[k].request);
     return Status(Code::duplicate_name,
                   cat("'", request.name, "' (", name_of(request.kind),
                       ") was submitted again before its first use completed; wait on the first "

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/request.hpp"
+#include "model/pending.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono {
@@ -19,7 +19,7 @@ namespace unisono {
 class NameRegistry {
  public:
   // All of them or none: duplicate_name when one is in flight already.
-  Status reserve(std::span<const Request* const> requests);
+  Status reserve(std::span<const Pending> operations);
   void release(const Request& request) noexcept;
   std::size_t in_flight() const;
 

@@ -84,6 +84,8 @@ def join(store: Any, rank: int, size: int, timeout_s: float, what: str, *,
     meeting = _Meeting(store, rank, size, timeout_s, what, given_up)
     note = meeting.note_of_zero(may_reuse is not None)
     if note["reuse"] and may_reuse is not None:
+        if rank != 0:  # the note itself stays: nobody tells rank 0 when all have read it
+            meeting.clean_up()
         return may_reuse, False
     try:
         engine = meeting.enter(note)

@@ -19,7 +19,7 @@ import platform
 import random
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "faults"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "faults"))
 
 import harness  # noqa: E402
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.hpp"
+#include "base/os/cpu.hpp"
 #include "kernels/kernels.hpp"
 #include "move/local/local.hpp"
 

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/rng.hpp"
+#include "base/data/rng.hpp"
 #include "sim/event_queue.hpp"
-#include "sim/wires.hpp"
+#include "sim/network/wires.hpp"
 
 int main(int argc, char** argv) {
   using namespace unisono;

@@ -7,10 +7,11 @@
 #   unisono_folder(order DEPENDS model base [LIBRARIES external...] [TEST_DEPENDS ...] [EXCEPT file...]
 #                  [ALONE file...])
 #
-# Takes every *.cpp below the folder; *_test.cpp become the GoogleTest binary <folder>_test. A file
+# Takes every *.cpp below the folder; *_test.cpp and what is in testing/ become the GoogleTest binary
+# <folder>_test. A file
 # named in EXCEPT belongs to a target of its own. With UNISONO_UNITY several files of the folders
 # below are compiled as one; those in ALONE have names of their own that others use differently.
-set(UNISONO_UNITY_FOLDERS base model arena order transport launch)
+set(UNISONO_UNITY_FOLDERS base model arena order transport rendezvous)
 
 function(unisono_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;TEST_DEPENDS;EXCEPT;ALONE" ${ARGN})
@@ -23,9 +24,11 @@ function(unisono_folder name)
   file(CREATE_LINK ${folder} ${seam}/${name} SYMBOLIC)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  # Tests, and what only tests use.
+  set(is_test "/src/${name}/([a-z_]+/)*testing/[a-z_]+\\.cpp$|_test\\.cpp$")
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "${is_test}")
+  list(FILTER tests INCLUDE REGEX "${is_test}")
   list(TRANSFORM ARG_EXCEPT PREPEND ${folder}/)
   if(ARG_EXCEPT)
     list(REMOVE_ITEM sources ${ARG_EXCEPT})

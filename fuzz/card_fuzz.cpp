@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // What a rank says of itself when it joins, and what the others make of it.
-#include "launch/card.hpp"
-#include "launch/sockets.hpp"
+#include "rendezvous/identity/card.hpp"
+#include "rendezvous/connect/sockets.hpp"
 #include "target.hpp"
 #include "unisono/options.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // What engines say to each other on the control lane.
-#include "engine/control.hpp"
+#include "engine/loop/control.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -4,10 +4,10 @@
 // strategy send each other.
 #include <array>
 
-#include "order/messages.hpp"
-#include "order/pacing.hpp"
-#include "order/switchable_mail.hpp"
-#include "order/virtual_net.hpp"
+#include "order/messages/messages.hpp"
+#include "order/pacing/pacing.hpp"
+#include "order/switch/switchable_mail.hpp"
+#include "order/testing/virtual_net.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

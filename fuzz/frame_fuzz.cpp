@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "target.hpp"
-#include "transport/link.hpp"
+#include "transport/mesh/link.hpp"
 
 namespace unisono::fuzz {
 namespace {

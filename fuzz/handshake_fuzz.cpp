@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "base/fd.hpp"
-#include "launch/handshake.hpp"
+#include "base/os/fd.hpp"
+#include "rendezvous/handshake/handshake.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The note that rank 0 leaves for the others, found in a folder that others may write to.
-#include "launch/job_file.hpp"
+#include "rendezvous/bootstrap/job_file.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/fd.hpp"
+#include "base/os/fd.hpp"
 #include "run/frames.hpp"
 #include "target.hpp"
 

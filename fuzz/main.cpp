@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "target.hpp"
 
 // With UNISONO_FUZZ_SEEDS=folder the target writes its seeds there and ends.

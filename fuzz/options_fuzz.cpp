@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Options as text: a file, the environment, and the values with a small language of their own.
-#include "model/cpu_request.hpp"
-#include "model/option_sources.hpp"
+#include "model/options/cpu_request.hpp"
+#include "model/options/option_sources.hpp"
 #include "target.hpp"
 #include "unisono/options.hpp"
 

@@ -4,7 +4,7 @@
 // digest them, and go on.
 #include <array>
 
-#include "order/virtual_net.hpp"
+#include "order/testing/virtual_net.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "base/fd.hpp"
-#include "launch/council.hpp"
-#include "launch/record_channel.hpp"
+#include "base/os/fd.hpp"
+#include "rendezvous/bootstrap/council.hpp"
+#include "rendezvous/handshake/record_channel.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

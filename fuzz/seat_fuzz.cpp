@@ -3,7 +3,7 @@
 // Who this process is, from whatever launchers left in the environment: "NAME=value" lines.
 #include <map>
 
-#include "launch/join.hpp"
+#include "rendezvous/bootstrap/join.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.hpp"
+#include "base/data/bytes.hpp"
 
 namespace unisono::fuzz {
 

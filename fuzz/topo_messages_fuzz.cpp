@@ -3,8 +3,8 @@
 // What members under topo say to each other: lessons, plans, nudges.
 #include <array>
 
-#include "order/topo_talk.hpp"
-#include "order/virtual_net.hpp"
+#include "order/topo/talk.hpp"
+#include "order/testing/virtual_net.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fd.hpp"
-#include "base/text.hpp"
-#include "sim/network.hpp"
+#include "base/os/fd.hpp"
+#include "base/data/text.hpp"
+#include "sim/network/network.hpp"
 #include "simulate/trace.hpp"
 #include "target.hpp"
 

@@ -3,10 +3,10 @@
 // What members of the tree and cache strategies send each other.
 #include <array>
 
-#include "order/cache_bits.hpp"
-#include "order/messages.hpp"
-#include "order/tree_messages.hpp"
-#include "order/virtual_net.hpp"
+#include "order/cache/bits.hpp"
+#include "order/messages/messages.hpp"
+#include "order/tree/messages.hpp"
+#include "order/testing/virtual_net.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {

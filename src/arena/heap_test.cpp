@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "base/rng.hpp"
+#include "base/data/rng.hpp"
 
 namespace unisono {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "arena/heap.hpp"
 #include "arena/segment.hpp"
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 #include "model/members.hpp"
 #include "unisono/types.hpp"
 

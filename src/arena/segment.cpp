@@ -11,8 +11,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/retry.hpp"
-#include "base/text.hpp"
+#include "base/os/retry.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

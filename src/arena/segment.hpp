@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/fd.hpp"
+#include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono {

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "arena/neighbourhood.hpp"
-#include "base/deny_call_test.hpp"
+#include "base/testing/deny_call.hpp"
 
 namespace unisono {
 namespace {

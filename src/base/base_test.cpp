@@ -7,8 +7,8 @@
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
-#include "base/fd.hpp"
-#include "base/hash.hpp"
+#include "base/os/fd.hpp"
+#include "base/data/hash.hpp"
 #include "base/log.hpp"
 
 namespace unisono {

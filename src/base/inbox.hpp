@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 
 namespace unisono {
 

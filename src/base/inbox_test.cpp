@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/poller.hpp"
+#include "base/os/poller.hpp"
 
 namespace unisono {
 namespace {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/rng.hpp"
+#include "base/data/rng.hpp"
 #include "kernels/element.hpp"
 #include "kernels/kernels.hpp"
 

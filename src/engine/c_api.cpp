@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "engine/core.hpp"
 #include "unisono/unisono.hpp"
 

@@ -4,12 +4,12 @@
 
 #include <unistd.h>
 
-#include "base/cpu.hpp"
+#include "base/os/cpu.hpp"
 #include "base/log.hpp"
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "engine/wiring.hpp"
-#include "place/bind.hpp"
-#include "place/cpu_sets.hpp"
+#include "affinity/bind.hpp"
+#include "affinity/cpu_sets.hpp"
 
 namespace unisono {
 namespace {

@@ -13,11 +13,11 @@
 #include <mutex>
 #include <thread>
 
-#include "base/child_closes.hpp"
-#include "base/doorbell.hpp"
-#include "base/poller.hpp"
+#include "base/os/child_closes.hpp"
+#include "base/os/doorbell.hpp"
+#include "base/os/poller.hpp"
 #include "engine/driver.hpp"
-#include "engine/loop.hpp"
+#include "engine/loop/loop.hpp"
 #include "engine/world.hpp"
 #include "observe/timeline.hpp"
 #include "submit/front_door.hpp"

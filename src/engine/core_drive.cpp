@@ -9,8 +9,8 @@
 #include <exception>
 #include <new>
 
-#include "base/cpu.hpp"
-#include "base/text.hpp"
+#include "base/os/cpu.hpp"
+#include "base/data/text.hpp"
 #include "engine/core.hpp"
 
 namespace unisono {

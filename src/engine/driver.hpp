@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/futex.hpp"
+#include "base/os/futex.hpp"
 
 namespace unisono {
 

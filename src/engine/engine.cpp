@@ -4,10 +4,10 @@
 #include <exception>
 #include <new>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "engine/core.hpp"
 #include "engine/wiring.hpp"
-#include "order/switchable.hpp"
+#include "order/switch/switchable.hpp"
 #include "submit/split_groups.hpp"
 
 namespace unisono {

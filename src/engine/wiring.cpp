@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "encode/codec.hpp"
 
 namespace unisono {

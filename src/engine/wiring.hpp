@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "launch/join.hpp"
+#include "rendezvous/bootstrap/join.hpp"
 #include "plan/planner.hpp"
 #include "submit/front_door.hpp"
 #include "unisono/options.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "arena/neighbourhood.hpp"
-#include "transport/mesh.hpp"
+#include "transport/mesh/mesh.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono {

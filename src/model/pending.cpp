@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

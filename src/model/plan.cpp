@@ -5,7 +5,7 @@
 #include <array>
 #include <span>
 
-#include "base/hash.hpp"
+#include "base/data/hash.hpp"
 
 namespace unisono {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.hpp"
+#include "base/data/bytes.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono {

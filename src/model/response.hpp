@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.hpp"
+#include "base/data/bytes.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.hpp"
+#include "base/data/rng.hpp"
 
 namespace unisono {
 namespace {

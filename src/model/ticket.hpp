@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/futex.hpp"
+#include "base/os/futex.hpp"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 

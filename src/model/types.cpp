@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

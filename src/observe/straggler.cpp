@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "order/order.hpp"
 
-#include "order/lockstep.hpp"
-#include "order/switchable.hpp"
-#include "order/topo.hpp"
+#include "order/pacing/lockstep.hpp"
+#include "order/switch/switchable.hpp"
+#include "order/topo/topo.hpp"
 
 namespace unisono {
 namespace {

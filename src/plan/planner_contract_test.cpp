@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "base/rng.hpp"
-#include "base/text.hpp"
+#include "base/data/rng.hpp"
+#include "base/data/text.hpp"
 #include "plan/planner.hpp"
 
 namespace unisono {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/rng.hpp"
+#include "base/data/rng.hpp"
 
 namespace unisono::sim {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "sim/host.hpp"
-#include "sim/network.hpp"
-#include "sim/wires.hpp"
-#include "sim/workload.hpp"
+#include "sim/network/host.hpp"
+#include "sim/network/network.hpp"
+#include "sim/network/wires.hpp"
+#include "sim/workload/workload.hpp"
 
 namespace unisono::sim {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/text.hpp"
-#include "order/topo_plan.hpp"
+#include "base/data/text.hpp"
+#include "order/topo/plan.hpp"
 
 namespace unisono::sim {
 namespace {

@@ -15,13 +15,13 @@
 #include <memory>
 #include <vector>
 
-#include "order/cache_store.hpp"
-#include "sim/channel.hpp"
+#include "order/cache/store.hpp"
+#include "sim/network/channel.hpp"
 #include "sim/event_queue.hpp"
-#include "sim/metrics.hpp"
+#include "sim/study/metrics.hpp"
 #include "sim/simulation.hpp"
 #include "sim/virtual_rank.hpp"
-#include "sim/wires.hpp"
+#include "sim/network/wires.hpp"
 
 namespace unisono::sim {
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <span>
 
-#include "base/text.hpp"
-#include "sim/crowd.hpp"
+#include "base/data/text.hpp"
+#include "sim/cores/crowd.hpp"
 #include "sim/run.hpp"
 
 namespace unisono::sim {

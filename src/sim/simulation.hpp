@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "order/order.hpp"
-#include "sim/faults.hpp"
-#include "sim/host.hpp"
-#include "sim/network.hpp"
-#include "sim/workload.hpp"
+#include "sim/workload/faults.hpp"
+#include "sim/network/host.hpp"
+#include "sim/network/network.hpp"
+#include "sim/workload/workload.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::sim {

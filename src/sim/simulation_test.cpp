@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/text.hpp"
-#include "sim/cores.hpp"
-#include "sim/study.hpp"
+#include "base/data/text.hpp"
+#include "sim/cores/cores.hpp"
+#include "sim/study/study.hpp"
 
 namespace unisono::sim {
 namespace {

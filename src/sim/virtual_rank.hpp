@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/rng.hpp"
-#include "order/lockstep.hpp"
-#include "sim/host.hpp"
-#include "sim/wires.hpp"
+#include "base/data/rng.hpp"
+#include "order/pacing/lockstep.hpp"
+#include "sim/network/host.hpp"
+#include "sim/network/wires.hpp"
 
 namespace unisono::sim {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submit/names.hpp"
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 

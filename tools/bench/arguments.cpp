@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/pattern.hpp"
 #include "exit_codes.hpp"
-#include "model/option_values.hpp"
+#include "model/options/option_values.hpp"
 #include "move/collective.hpp"
 #include "unisono/options.hpp"
 

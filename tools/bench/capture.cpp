@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/fd.hpp"
-#include "base/text.hpp"
+#include "base/os/fd.hpp"
+#include "base/data/text.hpp"
 #include "bench/interrupt.hpp"
 
 namespace unisono::tools {

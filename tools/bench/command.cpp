@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/arguments.hpp"
 #include "bench/capture.hpp"
 #include "bench/interrupt.hpp"

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/interrupt.hpp"
 
 namespace unisono::tools {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono::tools {
 namespace {

@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/cpu.hpp"
-#include "base/text.hpp"
+#include "base/os/cpu.hpp"
+#include "base/data/text.hpp"
 #include "bench/capture.hpp"
-#include "model/option_values.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::tools {
 namespace {

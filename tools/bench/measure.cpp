@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/interrupt.hpp"
-#include "model/option_values.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::tools {
 namespace {

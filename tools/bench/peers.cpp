@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/cpu.hpp"
-#include "base/text.hpp"
+#include "base/os/cpu.hpp"
+#include "base/data/text.hpp"
 #include "bench/capture.hpp"
 
 namespace unisono::tools {

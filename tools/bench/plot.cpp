@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/report.hpp"
-#include "model/option_values.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::tools {
 namespace {

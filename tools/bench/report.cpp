@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/text.hpp"
-#include "model/option_values.hpp"
+#include "base/data/text.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::tools {
 namespace {

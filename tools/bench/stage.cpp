@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/capture.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/limit.hpp"

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/interrupt.hpp"
 
 namespace unisono::tools {

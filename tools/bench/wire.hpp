@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/fd.hpp"
+#include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::tools {

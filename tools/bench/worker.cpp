@@ -9,7 +9,7 @@
 #include <iostream>
 #include <optional>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "bench/buffer.hpp"
 #include "bench/pattern.hpp"
 #include "bench/wire.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "run/frames.hpp"
 #include "run/session.hpp"

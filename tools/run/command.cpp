@@ -16,10 +16,10 @@
 #include <iostream>
 #include <iterator>
 
-#include "base/retry.hpp"
-#include "base/text.hpp"
+#include "base/os/retry.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
-#include "launch/handshake.hpp"
+#include "rendezvous/handshake/handshake.hpp"
 #include "run/launcher.hpp"
 #include "run/output.hpp"
 #include "run/plan.hpp"

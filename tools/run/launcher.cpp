@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "base/clock.hpp"
-#include "base/fd.hpp"
-#include "base/text.hpp"
+#include "base/os/fd.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "run/output.hpp"
 #include "run/session.hpp"

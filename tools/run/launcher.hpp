@@ -3,7 +3,7 @@
 // Runs a job from start to verdict. Blocks until everything it started has ended.
 #pragma once
 
-#include "launch/handshake.hpp"
+#include "rendezvous/handshake/handshake.hpp"
 #include "run/plan.hpp"
 #include "run/verdict.hpp"
 

@@ -15,10 +15,10 @@
 #include <cstring>
 #include <sstream>
 
-#include "base/fd.hpp"
-#include "base/retry.hpp"
-#include "base/text.hpp"
-#include "launch/sockets.hpp"
+#include "base/os/fd.hpp"
+#include "base/os/retry.hpp"
+#include "base/data/text.hpp"
+#include "rendezvous/connect/sockets.hpp"
 #include "run/session.hpp"
 #include "run/supervisor.hpp"
 

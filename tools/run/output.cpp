@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.hpp"
+#include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::tools {

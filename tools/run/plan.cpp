@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/text.hpp"
-#include "launch/sockets.hpp"
+#include "base/data/text.hpp"
+#include "rendezvous/connect/sockets.hpp"
 
 namespace unisono::tools {
 namespace {

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/fd.hpp"
-#include "base/retry.hpp"
-#include "base/text.hpp"
+#include "base/os/fd.hpp"
+#include "base/os/retry.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "run/frames.hpp"
 #include "run/session.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "launch/handshake.hpp"
+#include "rendezvous/handshake/handshake.hpp"
 #include "run/plan.hpp"
 #include "unisono/status.hpp"
 

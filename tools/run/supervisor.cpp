@@ -19,8 +19,8 @@
 #include <ctime>
 #include <fstream>
 
-#include "base/retry.hpp"
-#include "base/text.hpp"
+#include "base/os/retry.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono::tools {
 namespace {

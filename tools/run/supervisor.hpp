@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.hpp"
+#include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::tools {

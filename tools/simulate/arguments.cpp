@@ -7,12 +7,12 @@
 #include <charconv>
 #include <iostream>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
-#include "model/option_values.hpp"
-#include "order/pacing.hpp"
+#include "model/options/option_values.hpp"
+#include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
-#include "sim/study.hpp"
+#include "sim/study/study.hpp"
 #include "simulate/trace.hpp"
 
 namespace unisono::tools {

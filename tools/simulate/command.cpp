@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "progress_bar.hpp"
 #include "simulate/arguments.hpp"

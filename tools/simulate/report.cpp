@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/text.hpp"
-#include "order/pacing.hpp"
+#include "base/data/text.hpp"
+#include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
 
 namespace unisono::tools {

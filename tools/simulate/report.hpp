@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/study.hpp"
+#include "sim/study/study.hpp"
 #include "simulate/settings.hpp"
 
 namespace unisono::tools {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/workload.hpp"
+#include "sim/workload/workload.hpp"
 
 namespace unisono::tools {
 

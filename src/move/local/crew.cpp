@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/cpu.hpp"
+#include "base/os/cpu.hpp"
 
 namespace unisono {
 namespace {

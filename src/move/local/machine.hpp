@@ -10,7 +10,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
 #include "move/local/local.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/text.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono {
 namespace {

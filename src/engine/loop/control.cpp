@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/loop/control.hpp"
+
+namespace unisono {
+
+std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body) {
+  ByteWriter out;
+  out.put(ControlKind::order);
+  out.put(set);
+  out.put_raw(body);
+  return out.take();
+}
+
+std::vector<std::byte> encode_abort(const Status& status) {
+  ByteWriter out;
+  out.put(ControlKind::abort);
+  out.put(SetId{0});
+  out.put(status.code());
+  out.put_text(status.message());
+  out.put(static_cast<std::int32_t>(status.culprit().rank));
+  out.put_text(status.culprit().host);
+  out.put(status.culprit().pid);
+  return out.take();
+}
+
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t responses) {
+  ByteWriter out;
+  out.put(kind);
+  out.put(set);
+  out.put(responses);
+  return out.take();
+}
+
+std::vector<std::byte> encode_wait(const RankWait& wait) {
+  ByteWriter out;
+  out.put(ControlKind::waits);
+  out.put(SetId{0});
+  out.put(wait.tensors);
+  out.put(static_cast<std::int64_t>(wait.mean.count()));
+  return out.take();
+}
+
+std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last) {
+  ByteWriter out;
+  out.put(ControlKind::part);
+  out.put(SetId{0});
+  out.put(static_cast<std::uint8_t>(last));
+  out.put_raw(body);
+  return out.take();
+}
+
+std::vector<std::byte> encode_verdict(const SlowRank& slow) {
+  ByteWriter out;
+  out.put(ControlKind::verdict);
+  out.put(SetId{0});
+  out.put(static_cast<std::int32_t>(slow.rank));
+  out.put(static_cast<std::int64_t>(slow.late.count()));
+  out.put(slow.tensors);
+  return out.take();
+}
+
+std::vector<std::byte> encode_departure(const Departure& departure) {
+  ByteWriter out;
+  out.put(ControlKind::departs);
+  out.put(SetId{0});
+  out.put_list(departure.before);
+  out.put_list(departure.unfinished);
+  out.put_list(departure.persistents);
+  out.put_list(departure.runs);
+  return out.take();
+}
+
+Result<Control> decode_control(std::span<const std::byte> message) {
+  ByteReader in(message);
+  Control control;
+  control.kind = in.get<ControlKind>();
+  control.set = in.get<SetId>();
+  switch (control.kind) {
+    case ControlKind::order:
+      control.body = in.get_raw(in.remaining());
+      break;
+    case ControlKind::part: {
+      const auto last = in.get<std::uint8_t>();
+      if (last > 1) in.fail();
+      control.last = last == 1;
+      control.body = in.get_raw(in.remaining());
+      break;
+    }
+    case ControlKind::abort: {
+      const auto code = in.get<Code>();
+      std::string text = in.get_text();
+      Culprit culprit;
+      culprit.rank = in.get<std::int32_t>();
+      culprit.host = in.get_text();
+      culprit.pid = in.get<std::int64_t>();
+      if (code <= Code::ok || code > Code::internal) in.fail();
+      if (in.ok()) control.status = Status(code, std::move(text), std::move(culprit));
+      break;
+    }
+    case ControlKind::leave_request:
+    case ControlKind::leave_granted:
+      control.responses = in.get<std::uint64_t>();
+      break;
+    case ControlKind::waits:
+      control.wait.tensors = in.get<std::uint64_t>();
+      control.wait.mean = Nanos(in.get<std::int64_t>());
+      break;
+    case ControlKind::verdict:
+      control.slow.rank = in.get<std::int32_t>();
+      control.slow.late = Nanos(in.get<std::int64_t>());
+      control.slow.tensors = in.get<std::uint64_t>();
+      break;
+    case ControlKind::departs: {
+      Departure& departure = control.departure;
+      departure.before = in.get_list<Rank>();
+      departure.unfinished = in.get_list<SetId>();
+      departure.persistents = in.get_list<std::uint64_t>();
+      departure.runs = in.get_list<std::uint64_t>();
+      if (departure.persistents.size() != departure.runs.size()) in.fail();
+      break;
+    }
+    default:
+      in.fail();
+  }
+  if (!in.finished()) return Status(Code::corrupted, "a control message could not be read");
+  return control;
+}
+
+}  // namespace unisono

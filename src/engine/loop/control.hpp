@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What engines say to each other on the control lane: an ordering message of one process set, or
+// news about the job. Documented in docs/WIRE_FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/data/bytes.hpp"
+#include "model/request.hpp"
+#include "observe/straggler.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+enum class ControlKind : std::uint8_t {
+  order = 1,          // a process set's Order speaks to its counterpart
+  abort = 2,          // the job has failed; the Status says why and whose fault it is
+  leave_request = 3,  // to a set's coordinator: I want to leave, answer nothing more that needs me
+  leave_granted = 4,  // from it: so many negotiated responses you must take part in
+  waits = 5,          // to rank 0: how long this rank waited for the others of late
+  verdict = 6,        // from rank 0: whom the others wait for
+  departs = 7,        // to everybody, right before the goodbye: what the leaver leaves behind
+  part = 8,           // a piece of a control message that is too long for the lane
+};
+
+// What a rank says when it leaves.
+struct Departure {
+  std::vector<Rank> before;             // who was known to leave when it decided to, first one first
+  std::vector<SetId> unfinished;        // sets with a bucket in flight that it will not finish
+  std::vector<std::uint64_t> persistents;  // identities of those it knows, and beside them
+  std::vector<std::uint64_t> runs;         // how many runs of each it has taken part in
+};
+
+struct Control {
+  ControlKind kind = ControlKind::order;
+  SetId set = 0;
+  Status status;                        // abort
+  std::uint64_t responses = 0;          // leave_granted
+  RankWait wait;                        // waits
+  SlowRank slow;                        // verdict
+  Departure departure;                  // departs
+  std::span<const std::byte> body;      // order, part; points into the received message
+  bool last = false;                    // part: the message is whole with this one
+};
+
+std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body);
+std::vector<std::byte> encode_abort(const Status& status);
+std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t responses = 0);
+std::vector<std::byte> encode_wait(const RankWait& wait);
+std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last);
+std::vector<std::byte> encode_verdict(const SlowRank& slow);
+std::vector<std::byte> encode_departure(const Departure& departure);
+Result<Control> decode_control(std::span<const std::byte> message);
+
+}  // namespace unisono

@@ -1,0 +1,386 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/loop/loop.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/log.hpp"
+#include "base/data/text.hpp"
+#include "engine/loop/control.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kEarlyMost = 4096;
+
+OrderSettings order_settings(SetId set, const Options& options) {
+  OrderSettings settings;
+  settings.set = set;
+  settings.stall_warning = seconds_to_nanos(options.stall_warning_s);
+  settings.stall_limit = seconds_to_nanos(options.stall_limit_s);
+  settings.tree_radix = static_cast<int>(options.tree_radix);
+  settings.cache_capacity = static_cast<std::size_t>(options.cache_capacity);
+  settings.pacing = options.pacing;
+  settings.cycle = seconds_to_nanos(options.cycle_ms * 1e-3);
+  settings.gs_cycles = static_cast<int>(options.gs_cycles);
+  settings.topo_patience = seconds_to_nanos(options.topo_patience_s);
+  return settings;
+}
+
+}  // namespace
+
+Loop::Loop(LoopParts parts)
+    : parts_(std::move(parts)),
+      places_(static_cast<std::size_t>(parts_.options->teams)),
+      gone_(parts_.peers.size(), false),
+      departed_(parts_.peers.size(), false),
+      left_before_(parts_.peers.size()),
+      waits_(parts_.peers.size()),
+      earlier_waits_(parts_.peers.size()) {
+  if (parts_.beats && parts_.transport->size() > 1) {
+    next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
+  }
+  open_world();
+}
+
+Loop::~Loop() {
+  // Abandoned runs own memory that transfers point at: the transport goes first.
+  parts_.transport.reset();
+}
+
+void Loop::open_world() {
+  std::vector<Rank> everyone(static_cast<std::size_t>(parts_.transport->size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  // The first places of every board are the world's, as many as fit into a packed lease.
+  std::uint64_t first = 0;
+  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  for (std::size_t i = 0; i < std::min(teams, PlaceLease::kMost); ++i) first |= (i + 1) << (8 * i);
+  std::vector<std::uint64_t> places(everyone.size(), first);
+  open(0, Members::of(std::move(everyone), parts_.transport->rank()), std::move(places), {});
+}
+
+void Loop::open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease) {
+  table_[id] = members;
+  parts_.publish_sets(table_);
+  if (members.me < 0) return;
+  const OrderSettings settings = order_settings(id, *parts_.options);
+  auto order = make_order(parts_.options->order, members, settings);
+  auto channels = open_channels(id, members, places);
+  leases_[id] = std::move(lease);
+  sets_[id] = std::make_unique<SetRunner>(SetParts{
+      id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(), parts_.options,
+      parts_.transport.get(), &buffers_, &pendings_, parts_.counters, parts_.timings, parts_.clock, this});
+  for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
+    if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
+      sets_[id]->member_left(rank, parts_.clock->now());
+    }
+  }
+  auto early = early_.extract(id);
+  if (early.empty()) return;
+  for (auto& [from, message] : early.mapped()) handle(from, message);
+}
+
+std::vector<std::unique_ptr<Channel>> Loop::open_channels(
+    SetId id, const Members& members, const std::vector<std::uint64_t>& places) {
+  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (std::size_t i = 0; i < teams; ++i) {
+    auto channel = std::make_unique<Channel>();
+    // The low half of a set's id names its messages. What comes late for a set of 65,536 before
+    // finds other numbers than the new one counts.
+    channel->next_move = (static_cast<std::uint64_t>(id >> 16) << 20) * teams + i;
+    channel->team = open_team(members, places, i);
+    if (channel->team != nullptr && teams > 1) channel->mover = std::make_unique<Mover>(parts_.bell);
+    channels.push_back(std::move(channel));
+  }
+  const bool lacks = std::any_of(channels.begin(), channels.end(),
+                                 [](const auto& channel) { return channel->team == nullptr; });
+  if (lacks && shares_memory(members)) {
+    log_line(LogLevel::warn,
+             cat("rank ", parts_.transport->rank(), ": process set ", id, " exchanges messages although "
+                 "its members share memory: ", teams > PlaceLease::kMost ? "more than 8 teams are asked for, or "
+                 : "", "a rank has no free place on its board (of ", kBoardSlots, "). Remove process sets and release persistent operations that are not needed any "
+                 "more, or lower teams"));
+  }
+  return channels;
+}
+
+bool Loop::moving() const {
+  return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return !set.second->drained(); }) ||
+         std::any_of(persistents_.begin(), persistents_.end(),
+                     [](const auto& persistent) { return persistent.second.runner->busy(); });
+}
+
+bool Loop::pass(std::size_t most_bytes) {
+  const Time now = parts_.clock->now();
+  parts_.inbox->take(batch_);
+  bool worked = !batch_.empty();
+  for (Handover& submission : batch_) accept(submission, now);
+  if (!leaving() && parts_.leave->load(std::memory_order_acquire)) begin_leaving(now);
+  worked |= parts_.transport->progress(*this);
+  if (now >= next_beat_) {
+    // Twice per heartbeat_s: what a peer did since the last beat is noticed at this one. By the plan
+    // rather than by the clock, so that small delays do not add up while a peer is silent.
+    const Nanos every = seconds_to_nanos(parts_.options->heartbeat_s / 2);
+    const Time planned = now - next_beat_ < every ? next_beat_ : now;
+    parts_.transport->beat(planned, *this);
+    next_beat_ = planned + every;
+    // Every other beat, so that a rank says so once per heartbeat_s.
+    tell_now_ = !tell_now_;
+    if (tell_now_ && failed_.ok()) tell_waits();
+  }
+  if (now >= blame_at_ && failed_.ok()) blame_suspect();
+  if (parts_.doorkeeper && (door_ready_ || now >= parts_.doorkeeper->deadline())) {
+    door_ready_ = false;
+    parts_.doorkeeper->serve(now);
+    worked = true;
+  }
+  if (failed_.ok()) {
+    // A set may open or close another while it advances, so the map is walked by key.
+    for (auto it = sets_.begin(); it != sets_.end();) {
+      const SetId id = it->first;
+      worked |= it->second->advance(now, most_bytes);
+      if (!failed_.ok()) break;
+      it = sets_.upper_bound(id);
+    }
+    for (auto& [id, persistent] : persistents_) {
+      if (!failed_.ok()) break;
+      PersistentRunner& runner = *persistent.runner;
+      if (runner.bytes() <= most_bytes) worked |= runner.advance();
+      if (!runner.trouble().ok()) fail_job(runner.trouble());
+    }
+  }
+  if (now >= plans_end_by_ && failed_.ok()) end_lonely_plans();
+  if (!closing_.empty()) reap();
+  if (leaving()) keep_leaving(now);
+  if (worked) refresh_counters();
+  return worked;
+}
+
+bool Loop::ready() const {
+  if (!parts_.inbox->empty() || parts_.transport->ready()) return true;
+  if (!leaving() && parts_.leave->load(std::memory_order_acquire)) return true;
+  for (const auto& [id, set] : sets_) {
+    if (set->ready()) return true;
+  }
+  for (const auto& [id, persistent] : persistents_) {
+    if (persistent.runner->ready()) return true;
+  }
+  return deadline() <= parts_.clock->now();
+}
+
+Time Loop::deadline() const {
+  Time due = std::min({next_beat_, leave_by_, blame_at_});
+  if (failed_.ok()) due = std::min(due, plans_end_by_);
+  if (parts_.doorkeeper) due = std::min(due, parts_.doorkeeper->deadline());
+  if (failed_.ok()) {
+    for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());
+  }
+  return due;
+}
+
+void Loop::start_persistent(std::uint32_t id, Pending pending) {
+  const auto it = persistents_.find(id);
+  Status refusal;
+  if (!failed_.ok()) {
+    refusal = name_tensor(failed_, pending.request);
+  } else if (leaving()) {
+    refusal = shut_down_status();
+  } else if (it == persistents_.end()) {
+    refusal = Status(Code::invalid_argument,
+                     cat("'", pending.request.name, "' was released, or its process set removed; "
+                         "prepare it again"));
+  } else if (const PersistentRunner& runner = *it->second.runner; !runner.refusal().ok()) {
+    refusal = name_tensor(runner.refusal(), runner.request());
+  } else if (runner.busy()) {
+    refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
+                                           "last run was done; wait on its ticket first");
+  } else {
+    if (Status status = it->second.runner->start(pending); !status.ok()) fail_job(status);
+    return;
+  }
+  resolve(pending, std::move(refusal), [](const Request&) {});
+}
+
+void Loop::accept(Handover& submission, Time now) {
+  if (submission.observed) {
+    const auto set = sets_.find(submission.observed->set);
+    if (set != sets_.end()) set->second->observed(submission.observed->sequence);
+    return;
+  }
+  if (submission.persistent != 0) {
+    return start_persistent(submission.persistent, std::move(submission.operations.front()));
+  }
+  for (Pending& pending : submission.operations) {
+    const auto set = sets_.find(pending.request.set);
+    Status refusal;
+    const auto ended = ended_sets_.find(pending.request.set);
+    if (!failed_.ok()) {
+      refusal = name_tensor(first_cause(pending.request.set, failed_), pending.request);
+    } else if (leaving()) {
+      refusal = shut_down_status();
+    } else if (ended != ended_sets_.end()) {
+      refusal = name_tensor(ended->second.why, pending.request);
+    } else if (set == sets_.end()) {
+      refusal = Status(Code::invalid_argument, cat("'", pending.request.name, "': process set ",
+                                                   pending.request.set, " was removed"));
+    }
+    if (!refusal.ok()) {
+      Counters::add(parts_.counters->operations_failed);
+      resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
+      continue;
+    }
+    offer_places(pending.request);
+    Request request = pending.request;
+    pending.submitted = now;
+    pendings_.add(std::move(pending));
+    set->second->submit(std::move(request), now);
+  }
+}
+
+void Loop::on_message(Rank from, std::span<const std::byte> message) {
+  if (failed_.ok()) handle(from, message);
+}
+
+void Loop::handle(Rank from, std::span<const std::byte> message) {
+  auto control = decode_control(message);
+  if (!control) return fail_job(lost(from, control.status()));
+  if (control->kind == ControlKind::abort) return fail_job(control->status);
+  if (control->kind == ControlKind::departs) return depart(from, control->departure);
+  if (control->kind == ControlKind::part) {
+    auto whole = long_messages_.add(from, *control);
+    if (!whole) return fail_job(lost(from, whole.status()));
+    if (!whole->empty()) handle(from, *whole);
+    return;
+  }
+
+  const auto set = sets_.find(control->set);
+  if (set == sets_.end()) {
+    if (control->kind == ControlKind::leave_request && ended_sets_.contains(control->set)) {
+      // Nothing will be agreed on there that could need the leaver.
+      parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set));
+      return;
+    }
+    if (control->set < next_set_) return;   // closed already
+    auto& waiting = early_[control->set];
+    if (waiting.size() >= kEarlyMost) {
+      return fail_job(lost(from, Status(Code::corrupted, "too many messages for an unknown set")));
+    }
+    waiting.emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
+    return;
+  }
+  const Time now = parts_.clock->now();
+  switch (control->kind) {
+    case ControlKind::order:
+      if (auto status = set->second->receive(from, control->body, now); !status) {
+        fail_job(lost(from, status));
+      }
+      break;
+    case ControlKind::leave_request:
+      note_leaver(from);
+      set->second->member_wants_to_leave(from, now);
+      // Whatever the order still has to say goes out before the leave is granted.
+      set->second->advance(now, SIZE_MAX);
+      if (failed_.ok()) {
+        parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set,
+                                                  set->second->negotiated()));
+      }
+      break;
+    case ControlKind::leave_granted:
+      leave_granted_[control->set] = control->responses;
+      break;
+    case ControlKind::waits:
+      waits_[static_cast<std::size_t>(from)] = control->wait;
+      break;
+    case ControlKind::verdict:
+      if (control->slow.rank >= parts_.transport->size()) {
+        return fail_job(lost(from, Status(Code::corrupted, "a verdict on a rank that does not exist")));
+      }
+      judge(control->slow);
+      break;
+    case ControlKind::abort:
+    case ControlKind::departs:
+    case ControlKind::part:
+      break;
+  }
+}
+
+Status Loop::lost(Rank rank, const Status& why) const {
+  const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(rank)];
+  return Status(why.code() == Code::corrupted ? Code::corrupted : Code::peer_lost,
+                cat(peer.to_string(), ": ", why.message()),
+                Culprit{peer.rank, peer.host, peer.pid, {}});
+}
+
+void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
+  if (gone_[static_cast<std::size_t>(to)]) return;
+  Counters::add(parts_.counters->control_messages);
+  Counters::add(parts_.counters->control_bytes, message.size());
+  post(to, encode_order(set, message));
+}
+
+void Loop::keep(std::vector<std::unique_ptr<BucketRun>> runs) {
+  try {
+    abandoned_.reserve(abandoned_.size() + runs.size());
+  } catch (...) {
+    // Transfers point at their memory: rather lost than used twice.
+    for (auto& run : runs) static_cast<void>(run.release());
+    throw;
+  }
+  for (auto& run : runs) abandoned_.push_back(std::move(run));
+}
+
+void Loop::fail_job(const Status& status) {
+  if (!failed_.ok()) return;
+  failed_ = status;
+  blame_at_ = kNever;
+  log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
+  const auto message = encode_abort(status);
+  for (const PeerInfo& peer : parts_.peers) {
+    if (peer.rank == parts_.transport->rank() || peer.rank == status.culprit().rank) continue;
+    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
+  }
+  for (auto& [id, set] : sets_) {
+    keep(set->stop(status));
+  }
+  for (auto& [id, persistent] : persistents_) {
+    if (auto run = persistent.runner->stop(status)) abandoned_.push_back(std::move(run));
+  }
+  fail_all_pending(status);
+}
+
+void Loop::break_down(const Status& status) noexcept {
+  // Failing again, or for want of memory to fail in: the rest fails as it is destroyed.
+  finished_ = !failed_.ok();
+  try {
+    fail_job(status);
+  } catch (...) {
+    finished_ = true;
+  }
+  for (Handover& submission : batch_) {
+    for (Pending& pending : submission.operations) {
+      if (pending.ticket == nullptr) continue;
+      resolve(pending, failed_, [this](const Request& r) { release_name(r); });
+    }
+  }
+  batch_.clear();
+}
+
+void Loop::fail_all_pending(const Status& status) {
+  for (Pending& pending : pendings_.take_all()) {
+    Counters::add(parts_.counters->operations_failed);
+    resolve(pending, name_tensor(first_cause(pending.request.set, status), pending.request),
+            [this](const Request& r) { release_name(r); });
+  }
+}
+
+void Loop::refresh_counters() {
+  const TransportStats stats = parts_.transport->stats();
+  Counters::set(parts_.counters->data_bytes, stats.data_bytes);
+  if (parts_.doorkeeper) {
+    Counters::set(parts_.counters->strangers, parts_.doorkeeper->strangers());
+  }
+}
+
+}  // namespace unisono

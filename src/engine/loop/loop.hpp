@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The one loop: takes submissions, talks to the peers, lets every process set advance.
+// It decides nothing about threads; core.hpp says who calls pass() and when to sleep.
+// Thread: whoever holds the driver token.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "arena/neighbourhood.hpp"
+#include "arena/places.hpp"
+#include "base/clock.hpp"
+#include "base/inbox.hpp"
+#include "engine/loop/control.hpp"
+#include "engine/loop/long_messages.hpp"
+#include "engine/loop/persistent.hpp"
+#include "engine/loop/set_runner.hpp"
+#include "rendezvous/bootstrap/join.hpp"
+#include "model/peer.hpp"
+#include "submit/names.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+// What a thread hands over: operations that belong together, or the news that the program has seen a
+// response done.
+struct Handover {
+  std::vector<Pending> operations;
+  std::uint32_t persistent = 0;             // not 0: starts this one with the only operation
+  std::optional<Watch> observed = {};
+};
+
+// What an operation fails with that the end of the engine overtook.
+inline Status shut_down_status() {
+  return Status(Code::shut_down, "the engine was shut down before this operation completed");
+}
+
+using SetTable = std::map<SetId, Members>;
+
+struct LoopParts {
+  const Options* options = nullptr;
+  const Clock* clock = nullptr;
+  Inbox<Handover>* inbox = nullptr;
+  const std::atomic<bool>* leave = nullptr;  // true once this rank wants to leave; the bell is rung
+  NameRegistry* names = nullptr;
+  Counters* counters = nullptr;
+  Timings* timings = nullptr;
+  Ringer bell;                              // wakes the engine
+  std::vector<PeerInfo> peers;
+  std::unique_ptr<Transport> transport;
+  std::shared_ptr<Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
+  std::unique_ptr<Doorkeeper> doorkeeper;   // may be null
+  std::unique_ptr<Planner> planner;
+  bool beats = true;                        // false: peers are threads and cannot fall silent
+  std::function<void(const SetTable&)> publish_sets;
+  std::function<void(const SlowRank&, std::string sentence)> publish_slow;
+};
+
+class Loop final : private TransportListener, private SetHost {
+ public:
+  explicit Loop(LoopParts parts);
+  ~Loop() override;
+
+  // Does what can be done now; true when anything was. A thread that has better things to do moves
+  // no bucket larger than most_bytes. After an exception break_down() must follow.
+  bool pass(std::size_t most_bytes);
+  // A pass threw: the job fails, every ticket with it. When that needs more memory than there is,
+  // the loop has finished, and the tickets fail as it is destroyed.
+  void break_down(const Status& status) noexcept;
+  // What the job failed with, if it has.
+  const Status& failure() const { return failed_; }
+  // Whether an operation is on its way, so that neighbours' counters matter.
+  bool moving() const;
+  // Whether pass() would find something at once: the last look before sleeping.
+  bool ready() const;
+  // When pass() must run next although nothing arrives.
+  Time deadline() const;
+  void door_is_ready() { door_ready_ = true; }
+  // Everything said, or waited for long enough: the loop may be destroyed.
+  bool finished() const { return finished_; }
+
+ private:
+  void accept(Handover& submission, Time now);
+  void start_persistent(std::uint32_t id, Pending pending);
+  void tell_waits();
+  void judge(const SlowRank& slow);
+  void begin_leaving(Time now);
+  void keep_leaving(Time now);
+  bool may_say_goodbye(Time now) const;
+  Departure departure() const;
+  void depart(Rank from, const Departure& departure);
+  Status left_in_the_middle(Rank rank) const;
+  void end_set(SetId set, const Status& status);
+  void note_leaver(Rank rank);
+  std::vector<Rank> leavers_in_order(const Members& members) const;
+  Rank first_to_leave(const Members& members) const;
+  Status first_cause(SetId set, const Status& status) const;
+  void blame_suspect();
+  void end_lonely_plans();
+  void fail_all_pending(const Status& status);
+  void open_world();
+  void open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease);
+  std::vector<std::unique_ptr<Channel>> open_channels(SetId id, const Members& members,
+                                                      const std::vector<std::uint64_t>& places);
+  std::unique_ptr<LocalTeam> open_team(const Members& members,
+                                       const std::vector<std::uint64_t>& places, std::size_t index);
+  void offer_places(Request& request);
+  PlaceLease take_offer(const Request& request);
+  bool shares_memory(const Members& members) const;
+  void reap();
+  void keep(std::vector<std::unique_ptr<BucketRun>> runs);
+  void post(Rank to, const std::vector<std::byte>& message);
+  void handle(Rank from, std::span<const std::byte> message);
+  Status lost(Rank rank, const Status& why) const;
+  void refresh_counters();
+  bool leaving() const { return leave_by_ != kNever; }
+
+  void on_message(Rank from, std::span<const std::byte> message) override;
+  void on_lost(Rank peer, const Status& why) override;
+  void on_left(Rank peer) override;
+
+  void post_order(SetId set, Rank to, std::span<const std::byte> message) override;
+  SetId open_set(const Response& response) override;
+  void close_set(SetId set) override;
+  std::int64_t open_persistent(const Members& members, const Response& response) override;
+  void close_persistent(SetId set, std::uint32_t index) override;
+  void release_name(const Request& request) override;
+  void fail_job(const Status& status) override;
+  Status name_peer(const Status& status, const Members& members) override;
+
+  // A set or persistent operation that has ended here. Others may still read what it shared, so its
+  // memory and its places are kept until every member has closed it.
+  struct Closing {
+    Members members;
+    PlaceLease lease;
+    std::unique_ptr<SetRunner> set;         // goes after its runs, which look at its members
+    std::unique_ptr<PersistentRunner> persistent;
+    std::vector<std::unique_ptr<Channel>> channels;
+    std::vector<std::unique_ptr<BucketRun>> runs;
+    std::vector<LocalTeam*> teams;
+  };
+  bool all_closed(const Closing& closing) const;
+  void begin_closing(Closing closing);
+  struct OpenPersistent {
+    std::unique_ptr<PersistentRunner> runner;
+    PlaceLease lease;
+  };
+  void close(OpenPersistent persistent, const Status& why);
+
+  LoopParts parts_;
+  BoardPlaces places_;
+  BufferPool buffers_;
+  Pendings pendings_;
+  std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
+  // Sets that nothing can run in any more, since a member left in the middle. What was on its way
+  // still points into them.
+  struct EndedSet {
+    std::unique_ptr<SetRunner> runner;
+    Status why;
+  };
+  std::map<SetId, EndedSet> ended_sets_;
+  SetTable table_;                          // all of them
+  std::map<SetId, PlaceLease> leases_;      // of sets this rank is in
+  std::map<std::uint32_t, OpenPersistent> persistents_;
+  // Places set aside for what is not agreed yet, by process set and name.
+  std::map<SetId, std::map<std::string, PlaceLease, std::less<>>> offers_;
+  std::vector<Closing> closing_;
+  SetId next_set_ = 1;
+  std::uint32_t next_persistent_ = 1;
+  std::map<SetId, std::uint32_t> next_index_;  // of persistents, by set
+  // Messages for sets that this rank has yet to hear of.
+  std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
+  LongMessages long_messages_;              // of which parts have come
+  std::vector<std::unique_ptr<BucketRun>> abandoned_;
+  std::vector<Handover> batch_;
+  std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
+  std::vector<bool> departed_;              // peers that said what they leave behind
+  std::vector<Rank> leavers_;               // peers known to leave, first one first
+  std::vector<std::vector<Rank>> left_before_;  // by rank: whom it knew to leave when it did
+  std::vector<Rank> left_before_me_;
+  std::vector<std::pair<Rank, Status>> suspects_;  // lost, and not yet blamed
+  Time blame_at_ = kNever;
+  Time next_beat_ = kNever;
+  bool tell_now_ = false;
+  Status failed_;
+  std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
+  std::vector<RankWait> waits_;             // rank 0: what the ranks said since its last beat
+  std::vector<RankWait> earlier_waits_;     // the same of the beat before
+  SlowRank slow_;
+  Time leave_by_ = kNever, plans_end_by_ = kNever;
+  bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
+};
+
+}  // namespace unisono

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/loop/persistent.hpp"
+
+namespace unisono {
+namespace {
+// A persistent operation holds no name.
+const ReleaseName kNoName = [](const Request&) {};
+}  // namespace
+
+PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(parts)) {
+  Response& agreed = parts_.response;
+  agreed.tensors.front().kind = Collective::allreduce;
+  const Request& tensor = agreed.tensors.front();
+  prototype_ = {.id = 0,
+                .set = agreed.set,
+                .kind = Collective::allreduce,
+                .dtype = tensor.dtype,
+                .op = tensor.op,
+                .responses = {agreed},
+                .bytes = tensor.bytes()};
+  prototype_.identity = identity_of(prototype_);
+  next_move_ = agreed.sequence << 8;        // apart from what had the same number before
+}
+
+Status PersistentRunner::start(Pending& pending) {
+  pending.request = prototype_.responses.front().tensors.front();
+  std::vector<Pending> pendings;
+  pendings.push_back(std::move(pending));
+  active_ = std::make_unique<BucketRun>(
+      prototype_, std::move(pendings),
+      RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
+                 parts_.options, &next_move_, 1, persistent_moves(parts_.index)});
+  ++started_;
+  Status status = active_->start();
+  if (!status.ok()) {
+    active_->fail(status, kNoName);
+    active_.reset();
+  }
+  return status;
+}
+
+bool PersistentRunner::advance() {
+  if (active_ == nullptr) return false;
+  const Step step = active_->step();
+  if (step != Step::finished) return step == Step::advanced;
+  Counters::add(parts_.counters->operations);
+  ++completed_;
+  active_->write_outputs();
+  active_->resolve_tickets(kNoName);
+  active_.reset();
+  return true;
+}
+
+std::unique_ptr<BucketRun> PersistentRunner::end_after(std::uint64_t runs, const Status& status) {
+  if (runs < runs_most_) {
+    runs_most_ = runs;
+    left_ = status;
+  }
+  return active_ != nullptr && started_ > runs_most_ ? stop(left_) : nullptr;
+}
+
+const Status& PersistentRunner::refusal() const {
+  static const Status kNone;
+  return started_ >= runs_most_ ? left_ : kNone;
+}
+
+const Status& PersistentRunner::trouble() const {
+  static const Status kNone;
+  return active_ == nullptr ? kNone : active_->trouble();
+}
+
+std::unique_ptr<BucketRun> PersistentRunner::stop(const Status& status) {
+  if (active_ != nullptr) active_->fail(status, kNoName);
+  return std::move(active_);
+}
+
+}  // namespace unisono

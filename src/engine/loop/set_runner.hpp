@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One process set at work: its order, its planner, and the buckets that are on their way.
+// Sets run side by side; within a channel of a set buckets run one after the other in agreed order.
+// Thread: the engine's driver.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "run/channel.hpp"
+#include "engine/loop/pendings.hpp"
+#include "observe/counters.hpp"
+#include "observe/straggler.hpp"
+#include "observe/timings.hpp"
+#include "order/order.hpp"
+#include "plan/planner.hpp"
+
+namespace unisono {
+
+// What a set asks of the engine around it.
+class SetHost {
+ public:
+  virtual ~SetHost() = default;
+  virtual void post_order(SetId set, Rank to, std::span<const std::byte> message) = 0;
+  virtual SetId open_set(const Response& response) = 0;
+  virtual void close_set(SetId set) = 0;
+  // Gives the ids under which the agreed operation is known here and among the members.
+  virtual std::int64_t open_persistent(const Members& members, const Response& response) = 0;
+  virtual void close_persistent(SetId set, std::uint32_t index) = 0;
+  virtual void release_name(const Request& request) = 0;
+  // The job cannot go on; every set stops.
+  virtual void fail_job(const Status& status) = 0;
+  // The same status with host and process of the rank it blames. One that left a set after others of
+  // it had left is not to blame: then the first of them is.
+  virtual Status name_peer(const Status& status, const Members& members) = 0;
+};
+
+struct SetParts {
+  SetId id = 0;
+  Members members;
+  std::unique_ptr<Order> order;
+  std::vector<std::unique_ptr<Channel>> channels;  // at least one; as many on all members
+  const Planner* planner = nullptr;
+  const Options* options = nullptr;
+  Transport* transport = nullptr;
+  BufferPool* buffers = nullptr;
+  Pendings* pendings = nullptr;
+  Counters* counters = nullptr;
+  Timings* timings = nullptr;
+  const Clock* clock = nullptr;
+  SetHost* host = nullptr;
+};
+
+class SetRunner {
+ public:
+  explicit SetRunner(SetParts parts);
+
+  const Members& members() const { return parts_.members; }
+  void submit(Request request, Time now);
+  void observed(std::uint64_t sequence) { parts_.order->observed(sequence); }
+  Status receive(Rank from, std::span<const std::byte> message, Time now);
+  // Nothing new is agreed on that needs the member; what was agreed it still does.
+  void member_wants_to_leave(Rank rank, Time now);
+  void member_left(Rank rank, Time now);
+  // This rank is about to leave; once drained and not due, nobody waits for it in a planned bucket.
+  void leave(Time now);
+  // Negotiates and moves what can be moved now; true when anything happened. Channels whose next
+  // bucket is larger than most_bytes are left alone.
+  bool advance(Time now, std::size_t most_bytes);
+  Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
+  // Whether a bucket on its way could advance: the last look before sleeping.
+  bool ready() const;
+  // No bucket agreed so far is unfinished.
+  bool drained() const;
+  // Whether a planned bucket is on its way: one that nobody asked the members about.
+  bool in_plan() const;
+  // How many responses the order has negotiated and given out. Planned ones do not count: members
+  // give out different lengths of a plan ahead.
+  std::uint64_t negotiated() const { return negotiated_; }
+  // How long tensors waited for the other members since the last call.
+  RankWait take_wait();
+  // After stop(): the teams in them have yet to be closed by the other members.
+  std::vector<std::unique_ptr<Channel>> give_channels() { return std::move(parts_.channels); }
+  // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
+  std::vector<std::unique_ptr<BucketRun>> stop(const Status& status);
+
+ private:
+  bool negotiate(Time now);
+  void log_order(const Response& response);
+  void enqueue(std::vector<Response> responses);
+  bool advance_channels(Time now, std::size_t most_bytes);
+  bool advance(Channel& channel, Time now, std::size_t most_bytes);
+  bool start_next(Channel& channel, Time now);
+  bool run_at_once(const Bucket& bucket);
+  bool refuse_administration(const Response& response);
+  bool end_lonely(Channel& channel, Time now);
+  void end_run(Channel& channel, Time now);
+  void finish(const Channel& channel, BucketRun& run);
+  void complete(const Channel& channel, BucketRun& run);
+  void drop_planned(std::uint64_t last_bucket);
+  void ended(const Bucket& bucket, Stance stance, Time now);
+  void tell_ended(Time now);
+  void fail_tensors(const Response& response, const Status& status);
+  void resolve_one(const Request& request, Status status, std::int64_t value);
+
+  SetParts parts_;
+  ReleaseName release_;
+  bool someone_left_ = false;
+  bool negotiate_ = false;                  // something new for the order to look at
+  bool stopped_ = false;
+  bool plan_over_ = false;                  // and the order has yet to hear of it
+  Time spoke_;                              // when it last had something to say to the others
+  std::uint64_t next_bucket_ = 0, negotiated_ = 0;
+  std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
+  Nanos waited_{0};                         // all of them together
+  OrderOutput output_;
+  // Responses that have not ended, in their order. A group that was cut ends with its last part.
+  struct Unended {
+    std::uint64_t sequence;
+    std::size_t parts;
+    Stance stance;
+  };
+  std::deque<Unended> unended_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Plans and several teams in a running engine: seeded programs with dependencies, in which tensors are
+// left out, added or changed and ranks join early or leave. Whatever a ticket reports as done is the
+// right sum, everything is answered, and all ranks have run one sequence.
+// UNISONO_SEEDS=n runs n seeds of each number of teams; a failing seed is printed.
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/data/rng.hpp"
+#include "base/data/text.hpp"
+#include "engine/testing/thread_ranks.hpp"
+
+namespace unisono {
+namespace {
+
+std::uint64_t seeds() {
+  const char* text = std::getenv("UNISONO_SEEDS");
+  if (text != nullptr) return std::strtoull(text, nullptr, 10);
+#ifdef UNISONO_SANITIZED
+  return 2;
+#else
+  return 6;
+#endif
+}
+
+// How a rank goes from one wave of tensors to the next.
+enum class Looks { waits, asks, is_called };
+
+enum class Change { none, less_on_all, more_on_all, other_on_all, other_on_one, less_on_one, more_on_one };
+
+struct Tensor {
+  std::string name;
+  std::size_t elements;
+  std::size_t wave;                     // submitted once the waves before it were seen done
+};
+
+// What all ranks know of a program: drawn once from the seed.
+struct Program {
+  explicit Program(std::uint64_t seed) : rng(seed * 0x9E3779B97F4A7C15u + 3) {
+    ranks = 2 + static_cast<int>(rng.below(3));
+    waves = 1 + rng.below(3);
+    const std::size_t count = 6 + rng.below(8);
+    for (std::size_t t = 0; t < count; ++t) {
+      // From what fits a board line to what is cut into slices.
+      tensors.push_back({cat("t", t), std::size_t{1} << rng.below(15), t % waves});
+    }
+    looks = static_cast<Looks>(rng.below(3));
+    const auto draw = rng.below(12);      // what ends by a time limit only comes seldom
+    change = draw < 10 ? static_cast<Change>(draw / 2) : static_cast<Change>(draw - 5);
+    changed = rng.below(count);
+    // What the others wait for until the limit is in the last wave, or the rest of the step would be
+    // late as well.
+    if (change >= Change::less_on_one) changed = waves - 1;
+    odd = static_cast<Rank>(rng.below(static_cast<std::uint64_t>(ranks)));
+    leaves = rng.below(3) == 0;
+    joins = rng.below(3) == 0;
+  }
+
+  Rng rng;
+  int ranks;
+  std::size_t waves;
+  std::vector<Tensor> tensors;
+  Looks looks;
+  Change change;                        // in one step
+  std::size_t changed;                  // which tensor
+  Rank odd;                             // who is "one"
+  bool leaves, joins;                   // the odd rank does, before the others
+};
+
+class Runner {
+ public:
+  Runner(Engine& engine, const Program& program, std::uint64_t seed)
+      : engine_(engine), program_(program), rng_(seed + 77 * static_cast<std::uint64_t>(engine.rank())) {}
+
+  // Gives what failed; sums of what did not are checked here, over the ranks that take part.
+  std::set<std::string> step(float sum, Change change = Change::none) {
+    std::set<std::string> failed;
+    std::map<std::string, std::vector<float>> data;
+    const bool odd = engine_.rank() == program_.odd;
+    const auto is = [&](Change all, Change one) { return change == all || (change == one && odd); };
+    for (std::size_t wave = 0; wave < program_.waves; ++wave) {
+      std::vector<std::pair<std::string, std::size_t>> turns;
+      for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
+        const Tensor& tensor = program_.tensors[t];
+        if (tensor.wave != wave) continue;
+        const bool changed = t == program_.changed;
+        if (changed && is(Change::less_on_all, Change::less_on_one)) continue;
+        const bool other = changed && is(Change::other_on_all, Change::other_on_one);
+        turns.emplace_back(tensor.name, tensor.elements + (other ? 1 : 0));
+      }
+      const bool last = wave + 1 == program_.waves;
+      if (last && is(Change::more_on_all, Change::more_on_one)) turns.emplace_back("more", 5);
+      rng_.shuffle(turns);
+      submit(turns, sum, data, failed);
+    }
+    return failed;
+  }
+
+ private:
+  void submit(const std::vector<std::pair<std::string, std::size_t>>& turns, float sum,
+              std::map<std::string, std::vector<float>>& data, std::set<std::string>& failed) {
+    std::atomic<std::size_t> called{0};
+    std::vector<Ticket> tickets;
+    for (const auto& [name, elements] : turns) {
+      data[name].assign(elements, static_cast<float>(engine_.rank() + 1));
+      Settings settings{.op = ReduceOp::sum};
+      if (program_.looks == Looks::is_called) {
+        settings.on_done = [&called](const Status&) { called.fetch_add(1); };
+      }
+      tickets.push_back(engine_.allreduce<float>(name, data[name], settings));
+    }
+    if (program_.looks == Looks::is_called) {
+      while (called.load() < tickets.size()) std::this_thread::yield();
+    }
+    if (program_.looks == Looks::asks) {
+      for (const Ticket& ticket : tickets) {
+        while (!ticket.done()) std::this_thread::yield();
+      }
+    }
+    for (const Ticket& ticket : tickets) {
+      if (!ticket.wait().ok()) {
+        failed.insert(ticket.name());
+        continue;
+      }
+      for (const float value : data[ticket.name()]) ASSERT_EQ(value, sum) << ticket.name();
+    }
+  }
+
+  Engine& engine_;
+  const Program& program_;
+  Rng rng_;
+};
+
+// Nobody goes on from a changed step before all know how it ended: who left a tensor out would make
+// good for it.
+void run_rank(Engine& engine, const Program& program, std::uint64_t seed, std::barrier<>& together,
+              std::uint64_t& digest) {
+  Runner runner(engine, program, seed);
+  constexpr int kSteps = 12;
+  const float sum = static_cast<float>(program.ranks * (program.ranks + 1) / 2);
+  const auto same_steps = [&](const char* when) {
+    for (int i = 0; i < kSteps; ++i) {
+      const auto failed = runner.step(sum);
+      EXPECT_TRUE(failed.empty()) << when << ", step " << i << ": " << *failed.begin();
+    }
+  };
+  same_steps("at first");
+  together.arrive_and_wait();
+  const bool on_one = program.change >= Change::other_on_one;
+  for (const std::string& name : runner.step(sum, program.change)) {
+    const bool troubled = name == "more" || name == program.tensors[program.changed].name;
+    EXPECT_TRUE(on_one && troubled) << name;
+  }
+  together.arrive_and_wait();
+  same_steps("later");
+  if (program.joins) {
+    // The odd rank has no data for one step.
+    if (engine.rank() != program.odd) {
+      const auto failed = runner.step(sum - static_cast<float>(program.odd + 1));
+      EXPECT_TRUE(failed.empty()) << "without one rank: " << *failed.begin();
+    }
+    EXPECT_TRUE(engine.join_ranks().wait().ok());
+    same_steps("after the join");
+  }
+  digest = engine.stats().order_digest;
+  together.arrive_and_wait();
+  if (!program.leaves || engine.rank() == program.odd) return;
+  // Alone the others cannot sum anything: everything fails, and nothing hangs.
+  EXPECT_EQ(runner.step(0).size(), program.tensors.size());
+}
+
+void run_program(std::uint64_t seed, std::int64_t teams) {
+  const Program program(seed);
+  SCOPED_TRACE(cat("seed ", seed, ", ", teams, " teams"));
+  Options options;
+  options.teams = teams;
+  options.order = "topo";
+  options.fusion_bytes = 16 << 10;      // several buckets a round
+  options.topo_patience_s = 0.05;
+  options.stall_limit_s = 3;
+  std::vector<std::uint64_t> digests(static_cast<std::size_t>(program.ranks));
+  std::barrier<> together(program.ranks);
+  run_ranks(program.ranks, [&](Engine& engine) {
+    SCOPED_TRACE(cat("seed ", seed, ", ", teams, " teams, rank ", engine.rank()));
+    run_rank(engine, program, seed, together, digests[static_cast<std::size_t>(engine.rank())]);
+  }, options);
+  for (const std::uint64_t digest : digests) EXPECT_EQ(digest, digests.front());
+}
+
+class PlanTeams : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Teams, PlanTeams, testing::Values(1, 2, 3, 4));
+
+TEST_P(PlanTeams, SumsAreRightAndTheSequenceIsOne) {
+  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) run_program(seed, GetParam());
+}
+
+}  // namespace
+}  // namespace unisono

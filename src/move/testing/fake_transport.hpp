@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Ranks in one thread for the tests of move/: a Hub joins N fake transports and delivers in an
+// order drawn from a seed, in order within each lane. It is stricter than a real transport: bytes
+// of an open send must not change, those of an open receive are overwritten with rubbish at once,
+// and a send may be reported done long after its bytes arrived.
+// Thread: one. The Hub outlives its machines.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/data/rng.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+class FakeHub {
+ public:
+  FakeHub(int size, std::uint64_t seed) : rng_(seed) {
+    for (int rank = 0; rank < size; ++rank) {
+      transports_.push_back(std::make_unique<FakeTransport>(*this, rank, size));
+    }
+  }
+  Transport& at(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
+  Rng& rng() { return rng_; }
+
+  // Moves one message, or reports one send as done; false when nothing can move.
+  bool pump() {
+    const std::size_t choices = late_.size() + links_.size();
+    if (choices == 0) return false;
+    const std::size_t choice = rng_.below(choices);
+    if (choice < late_.size()) {
+      finish(late_[choice]);
+      late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(choice));
+      return true;
+    }
+    auto link = links_.begin();
+    std::advance(link, static_cast<std::ptrdiff_t>(choice - late_.size()));
+    arrive(link->first, link->second.front());
+    link->second.pop_front();
+    if (link->second.empty()) links_.erase(link);
+    return true;
+  }
+
+  // Fails every open transfer with the rank, and every later one.
+  void lose(Rank rank) {
+    for (auto& [key, receive] : receives_) {
+      if (key.from == rank || key.to == rank) receive.done->state = Transfer::State::failed;
+    }
+    lost_ = rank;
+  }
+  std::size_t messages() const { return messages_; }
+  // Receives that failed because what came had another identity.
+  std::size_t disagreements() const { return disagreements_; }
+
+ private:
+  struct Key {
+    Rank from, to;
+    Tag tag;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Send {
+    Key key;
+    std::uint64_t identity;
+    std::span<const std::byte> bytes;
+    std::vector<std::byte> copy;
+    Transfer* done;
+  };
+  struct Receive {
+    std::uint64_t identity;
+    std::span<std::byte> bytes;
+    Transfer* done;
+  };
+
+  class FakeTransport final : public Transport {
+   public:
+    FakeTransport(FakeHub& hub, Rank rank, int size) : hub_(hub), rank_(rank), size_(size) {}
+    std::string_view name() const override { return "fake"; }
+    Rank rank() const override { return rank_; }
+    int size() const override { return size_; }
+    void post(Rank, std::span<const std::byte>) override {}
+    void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
+      hub_.send({rank_, peer, label.tag}, label.identity, bytes, done);
+    }
+    void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
+      hub_.receive({peer, rank_, label.tag}, label.identity, bytes, done);
+    }
+    bool progress(TransportListener&) override { return hub_.pump(); }
+    bool ready() const override { return true; }
+    void beat(Time, TransportListener&) override {}
+    void leave() override {}
+    bool left() const override { return true; }
+    TransportStats stats() const override { return {}; }
+
+   private:
+    FakeHub& hub_;
+    const Rank rank_;
+    const int size_;
+  };
+
+  bool refuses(const Key& key, Transfer& done) const {
+    if (key.from != lost_ && key.to != lost_) return false;
+    done.state = Transfer::State::failed;
+    return true;
+  }
+
+  void send(Key key, std::uint64_t identity, std::span<const std::byte> bytes, Transfer& done) {
+    if (refuses(key, done)) return;
+    UNISONO_CHECK(key.from != key.to && !bytes.empty());
+    UNISONO_CHECK(++open_sends_[key] == 1);
+    done.state = Transfer::State::active;
+    ++messages_;
+    links_[{key.from, key.to}].push_back(
+        {key, identity, bytes, {bytes.begin(), bytes.end()}, &done});
+  }
+
+  void receive(Key key, std::uint64_t identity, std::span<std::byte> bytes, Transfer& done) {
+    if (refuses(key, done)) return;
+    UNISONO_CHECK(key.from != key.to && !bytes.empty());
+    UNISONO_CHECK(!receives_.contains(key));
+    std::memset(bytes.data(), 0xA5, bytes.size());
+    done.state = Transfer::State::active;
+    auto early = early_.find(key);
+    if (early == early_.end()) {
+      receives_[key] = {identity, bytes, &done};
+      return;
+    }
+    deliver({identity, bytes, &done}, early->second.front());
+    early->second.pop_front();
+    if (early->second.empty()) early_.erase(early);
+  }
+
+  void arrive(std::pair<Rank, Rank>, const Send& sent) {
+    auto waiting = receives_.find(sent.key);
+    if (waiting == receives_.end()) {
+      early_[sent.key].push_back(sent);
+    } else {
+      const Receive receive = waiting->second;
+      receives_.erase(waiting);
+      deliver(receive, sent);
+    }
+    if (rng_.below(2) == 0) {
+      finish(sent);
+    } else {
+      late_.push_back(sent);
+    }
+  }
+
+  void deliver(const Receive& receive, const Send& sent) {
+    if (receive.identity != sent.identity) {
+      ++disagreements_;
+      receive.done->state = Transfer::State::failed;
+      return;
+    }
+    UNISONO_CHECK(receive.bytes.size() == sent.copy.size());
+    std::memcpy(receive.bytes.data(), sent.copy.data(), sent.copy.size());
+    receive.done->state = Transfer::State::done;
+  }
+
+  void finish(const Send& sent) {
+    UNISONO_CHECK(std::memcmp(sent.bytes.data(), sent.copy.data(), sent.copy.size()) == 0);
+    --open_sends_[sent.key];
+    sent.done->state = Transfer::State::done;
+  }
+
+  Rng rng_;
+  Rank lost_ = -1;
+  std::size_t messages_ = 0, disagreements_ = 0;
+  std::vector<std::unique_ptr<FakeTransport>> transports_;
+  std::map<std::pair<Rank, Rank>, std::deque<Send>> links_;
+  std::map<Key, Receive> receives_;
+  std::map<Key, std::deque<Send>> early_;
+  std::map<Key, int> open_sends_;
+  std::vector<Send> late_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "order/topo/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <string>
+
+#include "base/data/hash.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::size_t kRequestBytesMin = 8;
+
+bool well_formed(const std::vector<Request>& bucket, SetId set) {
+  if (bucket.empty()) return false;
+  const bool grouped = !bucket.front().group.empty();
+  if (grouped) return bucket.front().set == set && plannable(bucket);
+  return std::all_of(bucket.begin(), bucket.end(), [&](const Request& request) {
+    return request.set == set && request.group.empty() && plannable({&request, 1}) &&
+           travel_together(request, bucket.front());
+  });
+}
+
+}  // namespace
+
+bool travel_together(const Request& a, const Request& b) {
+  return a.dtype == b.dtype && a.op == b.op && a.device == b.device && a.prescale == b.prescale &&
+         a.postscale == b.postscale && a.codec == b.codec && a.set == b.set;
+}
+
+bool plannable(std::span<const Request> tensors) {
+  if (tensors.empty()) return false;
+  const Request& head = tensors.front();
+  if (tensors.size() != (head.group.empty() ? 1 : head.group_size)) return false;
+  if (size_of(head.dtype) == 1) return false;
+  return std::all_of(tensors.begin(), tensors.end(), [&](const Request& request) {
+    return request.kind == Collective::allreduce && travel_together(request, head) &&
+           request.group == head.group && request.group_size == head.group_size;
+  });
+}
+
+std::uint64_t signature_of(const Request& request) {
+  std::uint64_t hash = hash_text(request.codec, static_cast<std::uint64_t>(request.kind));
+  const auto mix = [&](std::uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
+    hash ^= hash >> 29;
+  };
+  mix(static_cast<std::uint64_t>(request.dtype) << 24 |
+      static_cast<std::uint64_t>(request.op) << 16 | request.device);
+  for (const std::int64_t extent : request.shape) mix(static_cast<std::uint64_t>(extent) + 1);
+  mix(std::bit_cast<std::uint64_t>(request.prescale));
+  mix(std::bit_cast<std::uint64_t>(request.postscale));
+  mix(request.group_size);
+  if (!request.group.empty()) mix(hash_text(request.group));
+  return hash;
+}
+
+bool same_operation(const Request& a, const Request& b) {
+  return a.name == b.name && a.kind == b.kind && a.shape == b.shape && travel_together(a, b) &&
+         a.group == b.group && a.group_size == b.group_size;
+}
+
+TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets) : buckets_(std::move(buckets)) {
+  std::uint32_t slot = 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    first_slots_.push_back(slot);
+    for (const Request& request : buckets_[b]) {
+      places_.emplace(request.name, Place{static_cast<std::uint32_t>(b), slot++});
+    }
+  }
+  ByteWriter bytes;
+  encode(bytes);
+  hash_ = hash_bytes(bytes.bytes());
+}
+
+const TopoPlan::Place* TopoPlan::find(std::string_view name) const {
+  const auto it = places_.find(name);
+  return it == places_.end() ? nullptr : &it->second;
+}
+
+void TopoPlan::encode(ByteWriter& out) const {
+  out.put(static_cast<std::uint32_t>(buckets_.size()));
+  for (const auto& bucket : buckets_) {
+    out.put(static_cast<std::uint32_t>(bucket.size()));
+    for (const Request& request : bucket) unisono::encode(request, out);
+  }
+}
+
+std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
+  const auto count = in.get<std::uint32_t>();
+  if (!in.can_hold(count, sizeof(std::uint32_t)) || count == 0) return nullptr;
+  std::vector<std::vector<Request>> buckets(count);
+  std::set<std::string> names;
+  for (auto& bucket : buckets) {
+    const auto size = in.get<std::uint32_t>();
+    if (!in.can_hold(size, kRequestBytesMin)) return nullptr;
+    for (std::uint32_t i = 0; i < size && in.ok(); ++i) {
+      bucket.push_back(decode_request(in));
+      if (!names.insert(bucket.back().name).second) return nullptr;
+    }
+    if (!in.ok() || !well_formed(bucket, set)) return nullptr;
+  }
+  return in.finished() ? std::make_shared<const TopoPlan>(std::move(buckets)) : nullptr;
+}
+
+std::shared_ptr<const TopoPlan> TopoPool::share(std::shared_ptr<const TopoPlan> plan) {
+  const std::lock_guard lock(mutex_);
+  auto& known = plans_[plan->hash()];
+  if (auto shared = known.lock()) return shared;
+  known = plan;
+  return plan;
+}
+
+}  // namespace unisono

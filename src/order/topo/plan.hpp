@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The order fixed once: which tensors travel together, and which bucket comes after which.
+//
+// A value that never changes, equal on all members. A unit is one ungrouped tensor or one whole
+// group; a group has a bucket of its own. All tensors of a bucket fit one collective.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/data/bytes.hpp"
+#include "model/request.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+using TopoUnit = std::vector<Request>;  // in order of name
+
+// Whether a response to these requests could be planned: allreduces that one collective carries, of
+// elements wide enough to add up every member's stance.
+bool plannable(std::span<const Request> tensors);
+// Whether two tensors can travel in one collective.
+bool travel_together(const Request& a, const Request& b);
+// Priority does not count in these two: members may differ in it, and it orders a plan only once.
+bool same_operation(const Request& a, const Request& b);
+// Of everything but the name.
+std::uint64_t signature_of(const Request& request);
+
+class TopoPlan {
+ public:
+  // `buckets` are valid: see decode().
+  explicit TopoPlan(std::vector<std::vector<Request>> buckets);
+  TopoPlan(const TopoPlan&) = delete;
+  TopoPlan& operator=(const TopoPlan&) = delete;
+
+  struct Place {
+    std::uint32_t bucket, slot;         // slots count over all buckets
+  };
+  const Place* find(std::string_view name) const;
+  const Request& at(Place place) const {
+    return buckets_[place.bucket][place.slot - first_slots_[place.bucket]];
+  }
+  std::size_t size() const { return buckets_.size(); }
+  std::size_t slots() const { return places_.size(); }
+  const std::vector<Request>& bucket(std::size_t index) const { return buckets_[index]; }
+  std::uint32_t first_slot(std::size_t index) const { return first_slots_[index]; }
+  std::uint64_t hash() const { return hash_; }
+  void encode(ByteWriter& out) const;
+  // Null when the bytes are not a whole, valid plan of the set.
+  static std::shared_ptr<const TopoPlan> decode(ByteReader& in, SetId set);
+
+ private:
+  std::vector<std::vector<Request>> buckets_;
+  std::vector<std::uint32_t> first_slots_;
+  std::unordered_map<std::string_view, Place> places_;  // keys live in the buckets
+  std::uint64_t hash_ = 0;
+};
+
+// Lets many members of one process share equal plans. Thread: any.
+class TopoPool {
+ public:
+  std::shared_ptr<const TopoPlan> share(std::shared_ptr<const TopoPlan> plan);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::weak_ptr<const TopoPlan>> plans_;
+};
+
+}  // namespace unisono

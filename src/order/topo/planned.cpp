@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "order/topo/planned.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.hpp"
+
+namespace unisono {
+
+PlannedRun::PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence,
+                       TopoTimes times, Time now)
+    : slots_(std::move(plan)), first_sequence_(first_sequence), times_(times), active_at_(now) {}
+
+void PlannedRun::submit(Request request, Time now) {
+  active_at_ = now;
+  ++turn_;
+  // What is submitted after a join is for after the join, planned or not.
+  joining_ |= request.kind == Collective::join;
+  if (joining_ || !slots_.fill(request, turn_)) extras_.emplace_back(turn_, std::move(request));
+}
+
+void PlannedRun::nudged(std::uint64_t position) { nudge_ = std::max(nudge_, position + 1); }
+
+Time PlannedRun::stop_at() const {
+  if (member_left_) return Time{0};
+  if (hurried()) return slots_.filled() == 0 ? Time{0} : active_at_ + times_.grace;
+  return something_waits() ? active_at_ + times_.patience : kNever;
+}
+
+Time PlannedRun::deadline() const {
+  if (stopped_at_) return kNever;
+  return slots_.next_full() ? Time{0} : stop_at();
+}
+
+void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
+  while (!stopped_at_) {
+    if (slots_.next_full()) {
+      give_out(extras_.empty() ? Stance::willing : Stance::last, responses);
+      active_at_ = now;
+    } else if (now >= stop_at()) {
+      impatient_ = !member_left_ && !hurried() && slots_.filled() == 0;
+      give_out(Stance::unwilling, responses);
+    } else {
+      return;
+    }
+  }
+}
+
+void PlannedRun::give_out(Stance stance, std::vector<Response>& responses) {
+  if (stance != Stance::willing) stopped_at_ = slots_.next();
+  Response response;
+  response.sequence = first_sequence_ + slots_.next();
+  response.tensors = slots_.give_out();
+  response.set = response.tensors.front().set;
+  response.planned = true;
+  response.stance = stance;
+  responses.push_back(std::move(response));
+}
+
+bool PlannedRun::ended(std::uint64_t sequence, Stance stance, Time now) {
+  UNISONO_CHECK(slots_.unended() > 0 && sequence == first_sequence_ + slots_.oldest());
+  active_at_ = now;
+  if (stance != Stance::unwilling) slots_.oldest_ended();
+  return stance != Stance::willing;
+}
+
+std::vector<Request> PlannedRun::in_order(Turned turned) {
+  std::move(extras_.begin(), extras_.end(), std::back_inserter(turned));
+  extras_.clear();
+  std::sort(turned.begin(), turned.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Request> requests;
+  for (auto& [turn, request] : turned) requests.push_back(std::move(request));
+  return requests;
+}
+
+}  // namespace unisono

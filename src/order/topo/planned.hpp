@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One member following a plan: emits buckets as they fill, and knows when to stop.
+//
+//   what happens here                                  the next bucket goes out
+//   its slots are full                                 willing
+//   ... and something came that is not in the plan     last, and nothing after it
+//   slots stay open although it is high time           unwilling, and nothing after it
+//
+// It is high time when nothing happened here for `patience` while something waits; with something
+// unplanned or a nudge, when nothing happened for `grace`, or at once when no slot is filled; when
+// a member left, at once. The plan is over when the strongest stance of all members for a bucket is
+// not `willing`: ended() learns it at the same position on every member.
+// Thread: the owner's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "model/response.hpp"
+#include "order/topo/slots.hpp"
+
+namespace unisono {
+
+struct TopoTimes {
+  Nanos grace{2'000'000};
+  Nanos patience{1'000'000'000};
+};
+
+class PlannedRun {
+ public:
+  PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence, TopoTimes times,
+             Time now);
+
+  std::uint64_t first_sequence() const { return first_sequence_; }
+  void submit(Request request, Time now);
+  // Another member will not go beyond this position.
+  void nudged(std::uint64_t position);
+  void member_left() { member_left_ = true; }
+  void negotiate(Time now, std::vector<Response>& responses);
+  // The position behind which this member will not go, once known; to be told to all.
+  std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
+  Time deadline() const;
+  std::size_t waiting() const { return slots_.filled() + extras_.size(); }
+  // True: the plan is over.
+  bool ended(std::uint64_t sequence, Stance stance, Time now);
+
+  // After the plan is over.
+  std::uint64_t next_sequence() const { return first_sequence_ + slots_.oldest(); }
+  std::uint64_t iterations() const { return slots_.oldest() / slots_.plan().size(); }
+  // Patience ran out here although everything given out before went well: it was too short.
+  bool was_impatient() const { return impatient_ && stopped_at_ == slots_.oldest(); }
+  // What was submitted and did not run, in order of submission.
+  std::vector<Request> drain() { return in_order(slots_.drain()); }
+  // The same at any time, without what has been given out.
+  std::vector<Request> release() { return in_order(slots_.drain_unanswered()); }
+
+ private:
+  using Turned = std::vector<std::pair<std::uint64_t, Request>>;
+  bool something_waits() const { return slots_.filled() + slots_.unended() + extras_.size() > 0; }
+  bool hurried() const { return !extras_.empty() || nudge_ > slots_.next(); }
+  Time stop_at() const;
+  void give_out(Stance stance, std::vector<Response>& responses);
+  std::vector<Request> in_order(Turned turned);
+
+  TopoSlots slots_;
+  const std::uint64_t first_sequence_;
+  const TopoTimes times_;
+  Turned extras_;                       // not in the plan
+  std::uint64_t turn_ = 0;
+  std::uint64_t nudge_ = 0;             // positions below this are to be given out soon
+  std::optional<std::uint64_t> stopped_at_;
+  bool joining_ = false, member_left_ = false, impatient_ = false;
+  Time active_at_;                      // something happened here last
+};
+
+}  // namespace unisono

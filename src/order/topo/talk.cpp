@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "order/topo/talk.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "order/messages/messages.hpp"
+
+namespace unisono {
+
+TopoTalk::TopoTalk(const Members& members, int radix, SetId set) : members_(members), set_(set) {
+  if (members.me > 0) parent_ = (members.me - 1) / radix;
+  const std::int64_t first = std::int64_t{members.me} * radix + 1;
+  for (std::int64_t child = first; child < first + radix && child < members.count(); ++child) {
+    children_.push_back(static_cast<int>(child));
+  }
+}
+
+void TopoTalk::send(int member, const std::vector<std::byte>& bytes) {
+  outbox_.push_back({members_.rank_of(member), bytes});
+}
+
+void TopoTalk::take_messages(std::vector<OrderMessage>& out) {
+  std::move(outbox_.begin(), outbox_.end(), std::back_inserter(out));
+  outbox_.clear();
+}
+
+Status TopoTalk::receive_lesson(Rank from, ByteReader& in) {
+  const int child = members_.index_of(from);
+  if (std::find(children_.begin(), children_.end(), child) == children_.end()) {
+    return malformed(from, "it sends a lesson to a member that is not above it");
+  }
+  Lesson lesson = Lesson::decode(in);
+  if (!in.finished()) return malformed(from, "it does not parse as a lesson");
+  const auto [it, fresh] = below_.try_emplace(child);
+  if (!fresh && it->second.attempt >= lesson.attempt) {
+    return malformed(from, "it sends a lesson twice");
+  }
+  it->second = std::move(lesson);
+  return {};
+}
+
+Status TopoTalk::pass_on(std::optional<Lesson>& of_all) {
+  if (!own_) return {};
+  for (const int child : children_) {
+    const auto it = below_.find(child);
+    if (it == below_.end() || it->second.attempt < own_->attempt) return {};
+  }
+  Lesson merged = std::move(*own_);
+  own_.reset();
+  for (const int child : children_) {
+    Lesson& lesson = below_.find(child)->second;
+    // Beyond this attempt: it came to nothing, and this member will see so too.
+    if (lesson.attempt > merged.attempt) return {};
+    if (!merged.merge(lesson)) {
+      return malformed(members_.rank_of(child), "it learned from other responses");
+    }
+    lesson.needs.clear();
+  }
+  if (leads()) {
+    of_all = std::move(merged);
+    return {};
+  }
+  ByteWriter out;
+  out.put(TopoMessageType::lesson);
+  merged.encode(out);
+  send(parent_, out.take());
+  return {};
+}
+
+void TopoTalk::send_plan(const TopoOffer& offer) {
+  if (children_.empty()) return;
+  ByteWriter out;
+  out.put(TopoMessageType::plan);
+  out.put(offer.attempt);
+  out.put(offer.plan->hash());
+  offer.plan->encode(out);
+  const std::vector<std::byte> bytes = out.take();
+  for (const int child : children_) send(child, bytes);
+}
+
+Result<TopoOffer> TopoTalk::receive_plan(Rank from, ByteReader& in) const {
+  if (members_.index_of(from) != parent_) {
+    return malformed(from, "it sends a plan to a member that is not below it");
+  }
+  TopoOffer offer;
+  offer.attempt = in.get<std::uint64_t>();
+  const auto hash = in.get<std::uint64_t>();
+  offer.plan = TopoPlan::decode(in, set_);
+  if (offer.plan == nullptr) return malformed(from, "it does not parse as a plan");
+  if (offer.plan->hash() != hash) return malformed(from, "its plan has another hash than it says");
+  return offer;
+}
+
+void TopoTalk::send_nudge(const TopoNudge& nudge, Rank from) {
+  if (nudged_attempt_ && *nudged_attempt_ >= nudge.attempt) return;
+  nudged_attempt_ = nudge.attempt;
+  ByteWriter out;
+  out.put(TopoMessageType::nudge);
+  out.put(nudge.attempt);
+  out.put(nudge.position);
+  const std::vector<std::byte> bytes = out.take();
+  const int sender = members_.index_of(from);
+  if (parent_ >= 0 && parent_ != sender) send(parent_, bytes);
+  for (const int child : children_) {
+    if (child != sender) send(child, bytes);
+  }
+}
+
+Result<TopoNudge> TopoTalk::receive_nudge(Rank from, ByteReader& in) const {
+  const int sender = members_.index_of(from);
+  const bool near = sender == parent_ ||
+                    std::find(children_.begin(), children_.end(), sender) != children_.end();
+  if (!near) return malformed(from, "it sends a nudge to a member that is not next to it");
+  TopoNudge nudge;
+  nudge.attempt = in.get<std::uint64_t>();
+  nudge.position = in.get<std::uint64_t>();
+  if (!in.finished()) return malformed(from, "it does not parse as a nudge");
+  return nudge;
+}
+
+}  // namespace unisono

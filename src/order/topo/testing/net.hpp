@@ -1,0 +1,396 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// For tests: members of one set with programs to run and a data plane, in one thread under virtual
+// time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
+//
+// The data plane runs the responses of a member through one or more channels, in each one after the
+// other; planned ones all share the first. An operation ends on a member when every member has come
+// to it; with a planned one all get the strongest stance. Orders are told of ends in sequence. What
+// is planned behind a bucket that was not willing is thrown away, as an engine does. trouble() names
+// the first promise that was broken.
+//
+// Programs look at what has ended only where they wait for it: before an operation that comes after
+// another, before a name is used again, and at the end of a step. The orders are told so.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/data/rng.hpp"
+#include "base/data/text.hpp"
+#include "order/order.hpp"
+#include "order/testing/virtual_moves.hpp"
+
+namespace unisono {
+
+struct TopoOp {
+  Request request;
+  std::vector<std::string> after;       // must have completed in this step before it is submitted
+};
+using TopoStep = std::vector<TopoOp>;
+
+class TopoNet {
+ public:
+  using Make = std::function<std::unique_ptr<Order>(Members)>;
+
+  TopoNet(int members, std::uint64_t seed, const Make& make, std::size_t teams = 1)
+      : rng_(seed), moves_(teams, VirtualMoves(static_cast<std::size_t>(members))) {
+    std::vector<Rank> ranks;
+    for (int i = 0; i < members; ++i) ranks.push_back(rank(i));
+    all_.resize(static_cast<std::size_t>(members));
+    for (int i = 0; i < members; ++i) {
+      at(i).order = make(Members::of(ranks, rank(i)));
+      at(i).channels.resize(teams);
+    }
+  }
+
+  static Rank rank(int index) { return 10 + 2 * index; }
+  int size() const { return static_cast<int>(all_.size()); }
+  Order& order(int index) { return *at(index).order; }
+  Time now() const { return now_; }
+  std::size_t messages() const { return messages_; }
+  const std::string& trouble() const { return trouble_; }
+  // "sequence names" of what ran, with p when planned; "sequence !code" of what failed.
+  const std::vector<std::string>& log(int index) const { return get(index).log; }
+  std::size_t planned(int index) const { return get(index).planned; }
+  const std::map<std::string, std::vector<Status>>& results(int index) const {
+    return get(index).results;
+  }
+
+  void add_step(int index, TopoStep step) { at(index).steps.push_back(std::move(step)); }
+  void add_step_all(const TopoStep& step) {
+    for (int i = 0; i < size(); ++i) add_step(i, step);
+  }
+  // Does not wait for a step to end before it begins the next.
+  void pipeline() { pipelined_ = true; }
+  // Members submit in the order of the step, with so much compute in between that whatever can happen
+  // has happened; nobody looks.
+  void hide_communication() { hidden_ = true; }
+  // Messages on this link arrive only when nothing else can happen.
+  void slow_link(int from, int to) { slow_ = {from, to}; }
+  // The member leaves once its program is done.
+  void leave_at_end(int index) { at(index).leaves = true; }
+
+  // Until all programs are done and everything is answered; false when something broke.
+  bool run(std::size_t actions_max = 200'000) {
+    for (std::size_t i = 0; i < actions_max && trouble_.empty(); ++i) {
+      now_ = now_ + Nanos(1'000);
+      if (act()) continue;
+      if (done()) break;
+      if (!pass_time()) fail("nothing can happen any more");
+    }
+    if (trouble_.empty() && !done()) fail("it takes too many actions");
+    if (trouble_.empty()) compare_logs();
+    return trouble_.empty();
+  }
+
+ private:
+  struct Unended {
+    std::uint64_t sequence;
+    bool ended;
+    Stance stance;
+    std::string line;                   // for the log, once it ran or failed
+  };
+  struct Member {
+    std::unique_ptr<Order> order;
+    std::vector<std::deque<Response>> channels;
+    std::deque<Unended> unended;        // given out, in sequence
+    bool plan_over = false;             // and the order has yet to hear of it
+    bool dirty = false;                 // something new for negotiate()
+    bool heard = false;                 // messages negotiate() has not looked at
+    std::set<std::string> outstanding;
+    std::map<std::string, std::uint64_t> unseen;  // done, by name, and in which response
+    std::deque<TopoStep> steps;
+    std::set<std::string> submitted;    // in this step
+    std::vector<std::string> log;
+    std::map<std::string, std::vector<Status>> results;
+    std::size_t planned = 0;            // planned responses that ran
+    bool leaves = false, gone = false;
+  };
+
+  Member& at(int index) { return all_[static_cast<std::size_t>(index)]; }
+  const Member& get(int index) const { return all_[static_cast<std::size_t>(index)]; }
+  void fail(const std::string& what) {
+    if (trouble_.empty()) trouble_ = what;
+  }
+
+  bool act() {
+    const auto count = all_.size();
+    const std::size_t start = rng_.below(4 * count);
+    for (std::size_t k = 0; k < 4 * count; ++k) {
+      const std::size_t choice = (start + k) % (4 * count);
+      const int index = static_cast<int>(choice / 4);
+      if (at(index).gone) continue;
+      const bool acted = choice % 4 == 0   ? !hidden_ && submit(index)
+                         : choice % 4 == 1 ? negotiate(index)
+                         : choice % 4 == 2 ? move(index)
+                                           : deliver(index, false);
+      if (acted) return true;
+    }
+    for (int i = 0; i < size(); ++i) {
+      if (!at(i).gone && deliver(i, true)) return true;
+      if (!at(i).gone && leave(i)) return true;
+    }
+    for (int i = 0; hidden_ && i < size(); ++i) {
+      if (!at(i).gone && submit(i)) return true;
+    }
+    return false;
+  }
+
+  bool submit(int index) {
+    Member& member = at(index);
+    // As in an engine, a message is looked at before anything else is submitted.
+    if (member.steps.empty() || member.heard) return false;
+    TopoStep& step = member.steps.front();
+    if (member.submitted.size() == step.size()) {
+      if (!pipelined_ && !member.outstanding.empty()) return false;
+      if (!pipelined_) {
+        for (const TopoOp& op : step) see(member, op.request.name);
+      }
+      member.steps.pop_front();
+      member.submitted.clear();
+      return true;
+    }
+    const std::size_t start = hidden_ ? 0 : rng_.below(step.size());
+    for (std::size_t k = 0; k < step.size(); ++k) {
+      const TopoOp& op = step[(start + k) % step.size()];
+      const std::string& name = op.request.name;
+      const bool ready = std::all_of(op.after.begin(), op.after.end(), [&](const auto& needed) {
+        return member.submitted.contains(needed) && !member.outstanding.contains(needed);
+      });
+      if (!ready || member.submitted.contains(name) || member.outstanding.contains(name)) continue;
+      for (const std::string& needed : op.after) see(member, needed);
+      see(member, name);
+      member.submitted.insert(name);
+      member.outstanding.insert(name);
+      member.dirty = true;
+      member.order->submit(op.request, now_);
+      return true;
+    }
+    return false;
+  }
+
+  static void see(Member& member, const std::string& name) {
+    const auto node = member.unseen.extract(name);
+    if (!node.empty()) member.order->observed(node.mapped());
+  }
+
+  bool negotiate(int index) {
+    Member& member = at(index);
+    if (!member.dirty && member.order->deadline() > now_) return false;
+    member.dirty = false;
+    OrderOutput out;
+    member.order->negotiate(now_, out);
+    member.heard = member.order->deadline() <= now_;
+    for (Response& response : out.responses) {
+      // A failure concerns what is in flight when it is given out, not what is submitted since.
+      if (!response.error.ok()) {
+        std::erase_if(response.tensors, [&](const Request& tensor) {
+          return !member.outstanding.contains(tensor.name);
+        });
+      }
+      if (response.planned && member.plan_over) continue;
+      member.unended.push_back({response.sequence, false, Stance::willing, {}});
+      const std::size_t channel = response.planned ? 0 : response.sequence % member.channels.size();
+      member.channels[channel].push_back(std::move(response));
+    }
+    for (OrderMessage& message : out.messages) {
+      ++messages_;
+      links_[{index, (message.to - 10) / 2}].push_back(std::move(message.bytes));
+    }
+    return true;
+  }
+
+  bool deliver(int index, bool slow_too) {
+    const std::size_t start = rng_.below(all_.size());
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      const int from = static_cast<int>((start + k) % all_.size());
+      if (!slow_too && slow_ == std::pair(from, index)) continue;
+      const auto it = links_.find({from, index});
+      if (it == links_.end() || it->second.empty()) continue;
+      const std::vector<std::byte> bytes = std::move(it->second.front());
+      it->second.pop_front();
+      receive(from, index, bytes);
+      return true;
+    }
+    return false;
+  }
+
+  void receive(int from, int to, const std::vector<std::byte>& bytes) {
+    at(to).dirty = at(to).heard = true;
+    const Status status = at(to).order->receive(rank(from), bytes, now_);
+    if (!status.ok()) fail(status.to_string());
+  }
+
+  static std::string names_of(const Response& response) {
+    std::vector<std::string> names;
+    for (const Request& tensor : response.tensors) names.push_back(tensor.name);
+    return cat(response.sequence, response.planned ? "p " : " ", join_text(names, " "));
+  }
+
+  // Enters or ends the response in front of a channel.
+  bool move(int index) {
+    const std::size_t teams = moves_.size();
+    const std::size_t start = teams > 1 ? rng_.below(teams) : 0;
+    for (std::size_t k = 0; k < teams; ++k) {
+      if (move(index, (start + k) % teams)) return true;
+    }
+    return false;
+  }
+
+  bool move(int index, std::size_t channel) {
+    Member& member = at(index);
+    if (member.channels[channel].empty()) return false;
+    const Response& front = member.channels[channel].front();
+    VirtualMoves& moves = moves_[channel];
+    if (!front.error.ok()) {
+      end(index, channel, Stance::willing);
+      return true;
+    }
+    const auto me = static_cast<std::size_t>(index);
+    if (!moves.entered(me)) {
+      if (!moves.enter(me, names_of(front), front.stance)) {
+        fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
+      }
+      if (front.planned && front.stance != Stance::unwilling) check_submitted(index, front);
+      return true;
+    }
+    const std::optional<Stance> strongest = moves.outcome(me);
+    // Nobody waits for a member that left where everybody was asked: the order has failed that.
+    if (!strongest || (!front.planned && *strongest == Stance::unwilling)) return false;
+    moves.end(me);
+    end(index, channel, *strongest);
+    return true;
+  }
+
+  void check_submitted(int index, const Response& response) {
+    for (const Request& tensor : response.tensors) {
+      if (!at(index).outstanding.contains(tensor.name)) {
+        fail(cat("member ", index, " has not submitted ", tensor.name, " but is willing"));
+      }
+    }
+  }
+
+  void end(int index, std::size_t channel, Stance stance) {
+    Member& member = at(index);
+    const Response response = std::move(member.channels[channel].front());
+    member.channels[channel].pop_front();
+    const auto entry = std::find_if(
+        member.unended.begin(), member.unended.end(),
+        [&](const Unended& unended) { return unended.sequence == response.sequence; });
+    entry->ended = true;
+    entry->stance = stance;
+    if (!response.error.ok()) {
+      entry->line = cat(response.sequence, " !", code_name(response.error.code()));
+    } else if (stance != Stance::unwilling) {
+      entry->line = names_of(response);
+    }
+    if (stance != Stance::unwilling) complete(index, response);
+    if (stance != Stance::willing) drop_planned(member, entry);
+    tell_ended(member);
+  }
+
+  // Everything planned behind the entry.
+  void drop_planned(Member& member, std::deque<Unended>::iterator entry) {
+    for (const Response& later : member.channels.front()) {
+      if (!later.planned) fail("something negotiated came out during a plan");
+    }
+    member.channels.front().clear();
+    member.unended.erase(entry + 1, member.unended.end());
+    member.plan_over = true;
+  }
+
+  void tell_ended(Member& member) {
+    member.dirty = true;
+    for (; !member.unended.empty() && member.unended.front().ended; member.unended.pop_front()) {
+      const Unended& front = member.unended.front();
+      if (!front.line.empty()) member.log.push_back(front.line);
+      if (front.stance != Stance::willing) member.plan_over = false;
+      member.order->ended(front.sequence, front.stance, now_);
+    }
+  }
+
+  void complete(int index, const Response& response) {
+    Member& member = at(index);
+    if (response.planned) ++member.planned;
+    const bool absent = std::count(response.absent.begin(), response.absent.end(),
+                                   static_cast<std::uint32_t>(index)) > 0;
+    for (const Request& tensor : response.tensors) {
+      const bool mine = member.outstanding.contains(tensor.name) && !absent;
+      // Joins list everybody's requests, and a failure need not concern this member.
+      if (!mine && (absent || tensor.kind == Collective::join || !response.error.ok())) continue;
+      if (!mine) fail(cat("member ", index, " got ", tensor.name, " without asking"));
+      member.outstanding.erase(tensor.name);
+      member.unseen[tensor.name] = response.sequence;
+      member.results[tensor.name].push_back(response.error);
+    }
+  }
+
+  bool leave(int index) {
+    Member& member = at(index);
+    const bool idle =
+        member.steps.empty() && member.outstanding.empty() && member.unended.empty();
+    if (!member.leaves || !idle) return false;
+    member.gone = true;
+    for (VirtualMoves& moves : moves_) moves.leave(static_cast<std::size_t>(index));
+    for (int i = 0; i < size(); ++i) {
+      if (at(i).gone) continue;
+      // Saying goodbye is the last thing it sends.
+      auto& last = links_[{index, i}];
+      for (; !last.empty(); last.pop_front()) receive(index, i, last.front());
+      at(i).order->member_left(rank(index), now_);
+      at(i).dirty = true;
+    }
+    return true;
+  }
+
+  bool done() const {
+    return std::all_of(all_.begin(), all_.end(), [](const Member& member) {
+      return member.gone || (member.steps.empty() && member.outstanding.empty());
+    });
+  }
+
+  bool pass_time() {
+    Time next = kNever;
+    for (const Member& member : all_) {
+      if (!member.gone) next = std::min(next, member.order->deadline());
+    }
+    if (next == kNever || next <= now_) return false;
+    now_ = next;
+    return true;
+  }
+
+  void compare_logs() {
+    const auto longest = std::max_element(
+        all_.begin(), all_.end(),
+        [](const Member& a, const Member& b) { return a.log.size() < b.log.size(); });
+    for (const Member& member : all_) {
+      const bool prefix = std::equal(member.log.begin(), member.log.end(), longest->log.begin());
+      const bool whole = member.log.size() == longest->log.size();
+      if (!prefix || (!whole && !member.gone && member.unended.empty() && !any_gone())) {
+        fail(cat("logs differ: [", join_text(member.log), "] and [", join_text(longest->log), "]"));
+      }
+    }
+  }
+  bool any_gone() const {
+    return std::any_of(all_.begin(), all_.end(), [](const Member& m) { return m.gone; });
+  }
+
+  Rng rng_;
+  Time now_{1};
+  std::vector<Member> all_;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> links_;
+  std::vector<VirtualMoves> moves_;     // by channel
+  std::pair<int, int> slow_{-1, -1};
+  bool pipelined_ = false, hidden_ = false;
+  std::size_t messages_ = 0;
+  std::string trouble_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The topo and auto strategies: the order is fixed once and then followed without any message.
+//
+// Wraps an inner order that negotiates while there is no plan. The common sequence of responses is
+// that of the inner order and of the plans in turn, without gaps. docs/TOPO.md has the whole story.
+//
+//   state      event, at the same response on every member           next
+//   learning   the same iteration came often enough                  proposing
+//   proposing  all members have the plan, and it fits what was       adopted
+//              answered since
+//              ... it does not fit, or the inner order refused       learning
+//   adopted    a round ends with all planned tensors answered        planned
+//              equally often
+//              something else was answered                           learning
+//   planned    a bucket ended with a stance that is not willing      learning
+//
+// While planned, what is not in the plan waits; see topo_planned.hpp for how a plan ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "order/order.hpp"
+#include "order/topo/arrange.hpp"
+#include "order/topo/plan.hpp"
+#include "order/topo/planned.hpp"
+
+namespace unisono {
+
+struct TopoPolicy {
+  std::string_view name = "topo";
+  int learn_first = 0;                  // iterations before the first plan; 0 = learn_steps
+  // Each plan that broke early doubles the iterations wanted for the next, this many times.
+  int doublings_max = 3;
+  std::size_t bucket_bytes_max = std::size_t{8} << 20;
+  Nanos grace{2'000'000};               // for slots to fill once the plan is known to end
+  // A graph the framework knows, instead of learning the first plan. All members pass one or none;
+  // the first member's counts.
+  std::shared_ptr<const TopoGraph> given;
+  std::shared_ptr<TopoPool> pool;       // may be null
+};
+
+using OrderFactory = std::function<std::unique_ptr<Order>(Members, OrderSettings)>;
+
+std::unique_ptr<Order> make_topo(Members members, OrderSettings settings, TopoPolicy policy,
+                                 OrderFactory make_inner);
+// Plans as soon as it can.
+std::unique_ptr<Order> make_topo(Members members, OrderSettings settings);
+// Plans what has proved stable; backs off to the inner order for long when plans keep breaking.
+std::unique_ptr<Order> make_auto(Members members, OrderSettings settings);
+
+}  // namespace unisono

@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/bootstrap/join.hpp"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/data/text.hpp"
+#include "rendezvous/connect/connect.hpp"
+#include "rendezvous/bootstrap/council.hpp"
+#include "rendezvous/handshake/doorkeeper.hpp"
+#include "rendezvous/bootstrap/job_file.hpp"
+#include "rendezvous/bootstrap/lobby.hpp"
+#include "rendezvous/bootstrap/meeting.hpp"
+#include "rendezvous/connect/probe.hpp"
+#include "rendezvous/connect/sockets.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr Nanos kLookAgain{5'000'000};
+constexpr Nanos kProbePatience{2'000'000'000};
+
+bool is_any_address(const std::string& host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
+// How this rank reaches, or is, rank 0.
+struct Door {
+  Fd listener;          // this rank's, for its peers; on rank 0 for everybody
+  std::string address;  // of that listener, as peers should call it
+  HostPort zero;        // rank 0's address
+  JobKey key{};
+};
+
+Result<std::string> own_address() {
+  auto address = local_address_towards({host_name(), 1});
+  if (address && !is_loopback(*address)) return address;
+  return Status(Code::unavailable, cat("the name of this host (", host_name(),
+                                       ") does not lead to an address that "
+                                       "other hosts reach; set UNISONO_BIND_HOST on rank 0"));
+}
+
+Status open_listener(const std::string& bind_host, const std::string& seen_as, int port,
+                     Door& door) {
+  auto listener = listen_tcp(bind_host, port);
+  if (!listener) return listener.status();
+  const auto bound = port_of(*listener);
+  if (!bound) return bound.status();
+  door.listener = std::move(*listener);
+  door.address = address_text(seen_as, bound.value());
+  return {};
+}
+
+Status open_as_zero(const Seat& seat, JobFile& file, Door& door) {
+  if (seat.listen_fd >= 0) {
+    // The launcher's descriptor stays open, so that a second join of this process finds it.
+    door.listener = Fd(::fcntl(seat.listen_fd, F_DUPFD_CLOEXEC, 0));
+    if (!door.listener.valid()) {
+      return Status(Code::invalid_argument,
+                    cat("cannot use the launcher's listening socket: ", std::strerror(errno)));
+    }
+    ::fcntl(door.listener.get(), F_SETFL, ::fcntl(door.listener.get(), F_GETFL) | O_NONBLOCK);
+    const auto port = port_of(door.listener);
+    if (!port) return port.status();
+    const auto named = parse_address(seat.address);
+    door.address = address_text(named ? named.value().host : "127.0.0.1", port.value());
+  } else if (!seat.address.empty()) {
+    const auto named = parse_address(seat.address);
+    if (!named) return named.status();
+    const HostPort& at = named.value();
+    const std::string bind_host = seat.bind_host.empty() ? at.host : seat.bind_host;
+    if (Status bad = open_listener(bind_host, at.host, at.port, door); !bad.ok()) return bad;
+  } else {
+    std::string host = seat.bind_host;
+    if (host.empty() || is_any_address(host)) {
+      auto own = own_address();
+      if (!own) return own.status();
+      host = *own;
+    }
+    if (Status bad = open_listener(host, host, 0, door); !bad.ok()) return bad;
+    door.key = make_job_key();
+    if (Status bad = file.leave({door.key, door.address}); !bad.ok()) return bad;
+  }
+  const auto zero = parse_address(door.address);
+  if (!zero) return zero.status();
+  door.zero = zero.value();
+  return {};
+}
+
+Status find_zero(const Seat& seat, const JobFile& file, const Clock& clock, Time deadline,
+                 Door& door) {
+  std::string address = seat.address;
+  while (address.empty()) {
+    const auto note = file.look();
+    if (!note) return note.status();
+    if (note.value().has_value()) {
+      door.key = note.value()->key;
+      address = note.value()->address;
+      break;
+    }
+    if (clock.now() >= deadline) {
+      return Status(Code::timed_out,
+                    cat("rank 0 never left its address in ", file.path(),
+                        "; see whether it runs, or, over several hosts, give all ranks the same "
+                        "UNISONO_JOB_DIR on a shared file system"),
+                    {0, "", 0, ""});
+    }
+    timespec pause{0, static_cast<long>(kLookAgain.count())};
+    ::nanosleep(&pause, nullptr);
+  }
+  const auto zero = parse_address(address);
+  if (!zero) return zero.status();
+  door.zero = zero.value();
+  return {};
+}
+
+Status open_as_member(const Seat& seat, Door& door) {
+  std::string bind_host = seat.bind_host, seen_as = seat.bind_host;
+  if (bind_host.empty() || is_any_address(bind_host)) {
+    auto own = local_address_towards(door.zero);
+    if (!own) return own.status();
+    seen_as = *own;
+    if (bind_host.empty()) bind_host = seen_as;
+  }
+  return open_listener(bind_host, seen_as, 0, door);
+}
+
+Card card_of(const Options& options, const Seat& seat, const Door& door) {
+  Card card;
+  card.rank = seat.identity.rank;
+  card.size = seat.identity.size;
+  card.host = seat.identity.host.empty() ? host_name() : seat.identity.host;
+  card.pid = ::getpid();
+  card.address = door.address;
+  card.place = place_name();
+  card.options = options.agreed_text();
+  // A seat without a source was made by hand: its local_* are defaults, not a launcher's word.
+  if (!seat.identity.source.empty()) {
+    card.local_rank = seat.identity.local_rank;
+    card.local_size = seat.identity.local_size;
+  }
+  if (options.transport != "tcp") {
+    unsigned char name[16];
+    char hex[2 * sizeof name + 1];
+    randombytes_buf(name, sizeof name);
+    card.unix_name = cat("unisono-", sodium_bin2hex(hex, sizeof hex, name, sizeof name));
+  }
+  return card;
+}
+
+MeshSettings mesh_settings(const Options& options, const std::string& name, Rank rank,
+                           std::vector<PeerInfo> peers) {
+  MeshSettings settings;
+  settings.name = name;
+  settings.rank = rank;
+  settings.suspect_after = seconds_to_nanos(options.suspect_s);
+  settings.dead_after = seconds_to_nanos(options.dead_s);
+  settings.peers = std::move(peers);
+  return settings;
+}
+
+JoinedJob join_alone(const Options& options, const Seat& seat) {
+  JoinedJob job;
+  job.identity = seat.identity;
+  job.identity.local_rank = job.identity.cross_rank = 0;
+  job.identity.local_size = job.identity.cross_size = 1;
+  if (job.identity.host.empty()) job.identity.host = host_name();
+  job.peers = {{0, job.identity.host, ::getpid()}};
+  job.transport =
+      make_mesh(mesh_settings(options, "alone", 0, job.peers), std::vector<PeerLanes>(1));
+  return job;
+}
+
+}  // namespace
+
+Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock& clock,
+                           Poller& poller, Doorbell& bell) {
+  if (seat.identity.size == 1) return join_alone(options, seat);
+  UNISONO_CHECK(sodium_init() >= 0);
+  const Rank self = seat.identity.rank;
+  const Time deadline = clock.now() + seconds_to_nanos(options.join_timeout_s);
+
+  Door door;
+  if (!seat.key.empty()) {
+    UNISONO_CHECK(seat.key.size() == kKeyBytes);
+    std::memcpy(door.key.data(), seat.key.data(), kKeyBytes);
+  }
+  const char* folder = std::getenv("UNISONO_JOB_DIR");
+  const Hello as{kProtocolVersion, Purpose::join, self, seat.identity.size, 0};
+  JobFile file(seat.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
+    return rank_zero_answers(note, as, std::min(kProbePatience, deadline - clock.now()));
+  });
+  Status opened =
+      self == 0 ? open_as_zero(seat, file, door) : find_zero(seat, file, clock, deadline, door);
+  if (opened.ok() && self != 0) opened = open_as_member(seat, door);
+  if (!opened.ok()) return opened;
+
+  JoinedJob job;
+  Card mine = card_of(options, seat, door);
+  if (options.transport != "tcp") {
+    auto hood = Neighbourhood::create(self, seat.identity.size,
+                                      static_cast<std::size_t>(options.arena_bytes), bell.ringer());
+    if (hood) {
+      job.neighbourhood = std::move(hood).value();
+    } else {
+      log_line(LogLevel::warn, cat("rank ", self, ": ", hood.status().message()));
+      mine.unix_name.clear();
+    }
+  }
+  Lobby lobby(door.key, self, seat.identity.size, clock);
+  lobby.open(std::move(door.listener));
+  if (!mine.unix_name.empty()) {
+    auto listener = listen_unix(mine.unix_name);
+    if (listener) {
+      lobby.open(std::move(*listener));
+    } else {
+      mine.unix_name.clear();
+    }
+  }
+
+  auto met = self == 0
+                 ? meet_as_zero(lobby, mine, options.join_timeout_s, [&] { file.take_away(); })
+                 : meet_as_member(lobby, mine, door.zero, deadline);
+  if (!met) return met.status();
+  for (const Card& card : met->cards) job.peers.push_back(card.peer());
+  Council council(lobby, self, std::move(met->channels), job.peers, deadline);
+  auto connected =
+      connect_peers({lobby, council, poller, bell, job.neighbourhood.get(), deadline},
+                    met->cards, self, options);
+  if (!connected) return connected.status();
+  if (!connected->seals.empty()) {
+    log_line(LogLevel::info, cat("rank ", self, ": integrity ", options.integrity,
+                                 ": frames over TCP are ",
+                                 options.integrity == "plain" ? "checked for damage only, by "
+                                                              : "authenticated, by ",
+                                 connected->seals));
+  }
+
+  job.identity = seat.identity;
+  job.identity.host = mine.host;
+  settle_locality(met->cards, connected->shares, job.identity);
+  job.transport = make_mesh(mesh_settings(options, connected->name, self, job.peers),
+                            std::move(connected->lanes));
+  if (self == 0) {
+    job.doorkeeper = make_doorkeeper(lobby.take_first_listener(), door.key, poller, clock,
+                                     lobby.reception().strangers());
+  }
+  return job;
+}
+
+}  // namespace unisono

@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/connect/connect.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/data/text.hpp"
+#include "rendezvous/bootstrap/join.hpp"
+#include "rendezvous/connect/sockets.hpp"
+
+namespace unisono {
+namespace {
+
+using Pairs = std::vector<std::vector<bool>>;
+
+struct Line {
+  Fd socket;
+  Session session;
+};
+using Lines = std::vector<std::optional<Line>>;  // by rank
+
+Result<Fd> dial_tcp(const std::string& address) {
+  const auto to = parse_address(address);
+  return to ? start_tcp(to.value()) : Result<Fd>(to.status());
+}
+
+class Connector {
+ public:
+  Connector(const Surroundings& around, const std::vector<Card>& cards, Rank self,
+            const Options& options)
+      : around_(around),
+        options_(options),
+        cards_(cards),
+        self_(self),
+        count_(cards.size()),
+        lanes_(count_),
+        shares_(count_, std::vector<bool>(count_)) {}
+
+  Result<Connected> run();
+
+ private:
+  Rank size() const { return static_cast<Rank>(count_); }
+  bool may_share(Rank a, Rank b) const;
+  Status reach_by_unix(Lines& lines);
+  void map_memory(Lines& lines);
+  Status add_neighbour(Rank peer, PeerLanes& lanes);
+  Status agree_on_memory();
+  Status connect_by_tcp();
+  Status dial(Purpose purpose, Rank peer);
+  // Moves finished calls and arrivals of one purpose into lines; the first refused call, if any.
+  Status collect(Purpose purpose, Lines& lines);
+  Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
+  void assume_sharing_by_place();
+  // The secret of a line, as the job wants its frames checked.
+  LaneSecret secret_of(const Line& line);
+
+  const Surroundings& around_;
+  const Options& options_;
+  const std::vector<Card>& cards_;
+  Rank self_;
+  std::size_t count_;
+  std::vector<PeerLanes> lanes_;
+  Pairs shares_;
+  std::string why_not_shared_, seals_;
+};
+
+LaneSecret Connector::secret_of(const Line& line) {
+  LaneSecret secret = line.session.frames;
+  if (options_.integrity == "plain") secret.kind = SealKind::hash;
+  seals_ = seal_name(secret.kind);
+  return secret;
+}
+
+bool Connector::may_share(Rank a, Rank b) const {
+  const Card& one = cards_[static_cast<std::size_t>(a)];
+  const Card& other = cards_[static_cast<std::size_t>(b)];
+  if (one.unix_name.empty() || other.unix_name.empty()) return false;
+  return one.place.empty() || other.place.empty() || one.place == other.place;
+}
+
+Status Connector::dial(Purpose purpose, Rank peer) {
+  const Card& card = cards_[static_cast<std::size_t>(peer)];
+  auto socket = purpose == Purpose::shm ? start_unix(card.unix_name) : dial_tcp(card.address);
+  if (!socket) return socket.status();
+  around_.lobby.call({kProtocolVersion, purpose, self_, size(), peer}, std::move(*socket));
+  return {};
+}
+
+Status Connector::collect(Purpose purpose, Lines& lines) {
+  Status failed;
+  std::vector<Rank> again;
+  for (Called& call : around_.lobby.called) {
+    if (call.hello.purpose != purpose) continue;
+    if (call.status.ok()) {
+      lines[static_cast<std::size_t>(call.hello.to)] = Line{std::move(call.socket), call.session};
+    } else if (call.status.code() == Code::unavailable) {
+      // On a crowded machine the peer's patience may end before this rank gets its turn. One that
+      // is gone for good is noticed by rank 0.
+      again.push_back(call.hello.to);
+    } else if (failed.ok()) {
+      const Card& card = cards_[static_cast<std::size_t>(call.hello.to)];
+      failed =
+          Status(call.status.code(), cat("rank ", self_, " cannot reach ", card.peer().to_string(),
+                                         " at ", card.address, ": ", call.status.message()));
+    }
+  }
+  std::erase_if(around_.lobby.called, [&](const Called& c) { return c.hello.purpose == purpose; });
+  for (Arrival& arrival : around_.lobby.arrivals) {
+    if (arrival.hello.purpose != purpose) continue;
+    // Only higher ranks call; anything else is dropped with its socket.
+    if (arrival.hello.rank <= self_ || arrival.hello.rank >= size()) continue;
+    lines[static_cast<std::size_t>(arrival.hello.rank)] =
+        Line{std::move(arrival.socket), arrival.session};
+  }
+  std::erase_if(around_.lobby.arrivals,
+                [&](const Arrival& a) { return a.hello.purpose == purpose; });
+  // The pause keeps a peer that refuses at once from turning this into a spin.
+  if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  for (const Rank peer : again) {
+    const Status status = dial(purpose, peer);
+    // A unix socket that cannot be called is no fault: that pair goes by TCP.
+    if (failed.ok() && purpose != Purpose::shm) failed = status;
+  }
+  return failed;
+}
+
+Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all) {
+  std::vector<std::byte> word;
+  for (const bool bit : mine) word.push_back(bit ? std::byte{1} : std::byte{0});
+  auto words = around_.council.exchange(word, doing);
+  if (!words) return words.status();
+  all.assign(count_, std::vector<bool>(count_));
+  for (std::size_t r = 0; r < count_; ++r) {
+    if ((*words)[r].size() != count_) {
+      return around_.council.fail(Status(Code::corrupted, cat("rank ", r, " sent a bad report")));
+    }
+    for (std::size_t p = 0; p < count_; ++p) all[r][p] = (*words)[r][p] == std::byte{1};
+  }
+  return {};
+}
+
+Status Connector::reach_by_unix(Lines& lines) {
+  for (Rank peer = 0; peer < self_; ++peer) {
+    // A unix call that fails is no fault: that pair goes by TCP.
+    if (may_share(self_, peer)) (void)dial(Purpose::shm, peer);
+  }
+  while (around_.lobby.calls_pending() > 0 && around_.lobby.now() < around_.deadline) {
+    around_.lobby.turn(around_.deadline, around_.council.all());
+    if (Status news = around_.council.news(); !news.ok()) return news;
+    (void)collect(Purpose::shm, lines);
+  }
+  std::vector<bool> reached(count_);
+  for (std::size_t r = 0; r < count_; ++r) reached[r] = static_cast<Rank>(r) < self_ && lines[r];
+  Pairs all;
+  if (Status status = hear(reached, "finding peers on this host", all); !status.ok()) return status;
+  // The callee of a finished call has finished too, so its line is among the arrivals.
+  (void)collect(Purpose::shm, lines);
+  for (std::size_t high = 0; high < count_; ++high) {
+    for (std::size_t low = 0; low < high; ++low) {
+      shares_[high][low] = shares_[low][high] = all[high][low];
+    }
+  }
+  return {};
+}
+
+void Connector::map_memory(Lines& lines) {
+  // In round s the ranks a and s - a meet, so every rank has at most one partner in each round.
+  for (Rank round = 0; round < size(); ++round) {
+    const Rank peer = ((round - self_) % size() + size()) % size();
+    const auto p = static_cast<std::size_t>(peer);
+    if (peer == self_ || !shares_[static_cast<std::size_t>(self_)][p]) continue;
+    Status status(Code::unavailable, "the connection is missing");
+    if (lines[p]) {
+      const Nanos left = std::max(around_.deadline - around_.lobby.now(), Nanos(0));
+      auto lanes = make_shm_lanes(std::move(lines[p]->socket), self_ < peer, around_.bell,
+                                  around_.poller, kPeerKey + static_cast<std::uint64_t>(peer),
+                                  lines[p]->session.check_seed, left,
+                                  around_.neighbourhood->own().fd());
+      status = lanes ? add_neighbour(peer, *lanes) : lanes.status();
+      if (status.ok()) lanes_[p] = std::move(*lanes);
+    }
+    if (!status.ok()) {
+      shares_[static_cast<std::size_t>(self_)][p] = false;
+      why_not_shared_ = status.message();
+    }
+  }
+}
+
+Status Connector::add_neighbour(Rank peer, PeerLanes& lanes) {
+  auto segment = Segment::map(std::move(lanes.arena));
+  if (!segment) return segment.status();
+  around_.neighbourhood->add(peer, std::make_shared<Segment>(std::move(segment).value()),
+                             lanes.bell, lanes.bell_keeper);
+  return {};
+}
+
+Status Connector::agree_on_memory() {
+  Pairs all;
+  const Status status =
+      hear(shares_[static_cast<std::size_t>(self_)], "mapping shared memory", all);
+  if (!status.ok()) return status;
+  for (std::size_t a = 0; a < count_; ++a) {
+    for (std::size_t b = 0; b < count_; ++b) shares_[a][b] = all[a][b] && all[b][a];
+  }
+  for (std::size_t p = 0; p < count_; ++p) {
+    if (!shares_[static_cast<std::size_t>(self_)][p]) lanes_[p] = PeerLanes{};
+  }
+  if (around_.neighbourhood != nullptr) around_.neighbourhood->settle(shares_);
+  return {};
+}
+
+Status Connector::connect_by_tcp() {
+  const auto& shared = shares_[static_cast<std::size_t>(self_)];
+  Lines control(count_), data(count_);
+  Status trouble;
+  for (Rank peer = 0; peer < self_ && trouble.ok(); ++peer) {
+    if (shared[static_cast<std::size_t>(peer)]) continue;
+    trouble = dial(Purpose::control, peer);
+    if (trouble.ok()) trouble = dial(Purpose::data, peer);
+  }
+  const auto missing = [&]() -> std::optional<Rank> {
+    for (Rank peer = 0; peer < size(); ++peer) {
+      const auto p = static_cast<std::size_t>(peer);
+      if (peer != self_ && !shared[p] && (!control[p] || !data[p])) return peer;
+    }
+    return std::nullopt;
+  };
+  while (trouble.ok() && missing()) {
+    if (around_.lobby.now() >= around_.deadline) {
+      const PeerInfo peer = cards_[static_cast<std::size_t>(*missing())].peer();
+      trouble = Status(Code::timed_out, cat("rank ", self_, " and ", peer.to_string(),
+                                            " could not connect by TCP before the deadline"));
+      break;
+    }
+    around_.lobby.turn(around_.deadline, around_.council.all());
+    if (Status news = around_.council.news(); !news.ok()) return news;
+    trouble = collect(Purpose::control, control);
+    if (trouble.ok()) trouble = collect(Purpose::data, data);
+  }
+  if (!trouble.ok()) return around_.council.fail(trouble);
+  Pairs ignored;
+  if (Status status = hear(shared, "connecting by TCP", ignored); !status.ok()) return status;
+  for (std::size_t p = 0; p < count_; ++p) {
+    if (!control[p]) continue;
+    lanes_[p] = make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
+                               around_.poller, kPeerKey + p, secret_of(*control[p]),
+                               secret_of(*data[p]));
+  }
+  return {};
+}
+
+void Connector::assume_sharing_by_place() {
+  for (std::size_t a = 0; a < count_; ++a) {
+    for (std::size_t b = 0; b < count_; ++b) {
+      shares_[a][b] = a != b && !cards_[a].place.empty() && cards_[a].place == cards_[b].place;
+    }
+  }
+}
+
+Result<Connected> Connector::run() {
+  const std::string& transport = options_.transport;
+  const bool only_tcp = transport == "tcp";
+  if (!only_tcp) {
+    Lines lines(count_);
+    if (Status status = reach_by_unix(lines); !status.ok()) return status;
+    map_memory(lines);
+    if (Status status = agree_on_memory(); !status.ok()) return status;
+  }
+  bool any_shm = false, any_tcp = false;
+  for (std::size_t a = 0; a < count_; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      (shares_[a][b] ? any_shm : any_tcp) = true;
+      // Everybody sees the same table, so everybody gives the same answer.
+      if (transport == "shm" && !shares_[a][b]) {
+        return Status(Code::unavailable,
+                      cat("transport shm: ", cards_[b].peer().to_string(), " and ",
+                          cards_[a].peer().to_string(), " cannot share memory",
+                          why_not_shared_.empty() ? "" : cat(" (", why_not_shared_, ")"),
+                          "; use transport auto or tcp"));
+      }
+    }
+  }
+  if (any_tcp) {
+    if (Status status = connect_by_tcp(); !status.ok()) return status;
+  }
+  if (only_tcp) assume_sharing_by_place();
+  return Connected{std::move(lanes_), std::move(shares_),
+                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_};
+}
+
+}  // namespace
+
+Result<Connected> connect_peers(const Surroundings& around, const std::vector<Card>& cards,
+                                Rank self, const Options& options) {
+  return Connector(around, cards, self, options).run();
+}
+
+}  // namespace unisono

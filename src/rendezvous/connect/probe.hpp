@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Asks whether the rank 0 that left a job note still waits: a handshake with the note's key, which
+// only that rank 0 can answer. Thread: the joining one. Blocks for at most `patience`.
+#pragma once
+
+#include "base/clock.hpp"
+#include "rendezvous/bootstrap/job_file.hpp"
+
+namespace unisono {
+
+bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience);
+
+}  // namespace unisono

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The sockets a join needs: listening, connecting, names of places. All non-blocking and
+// close-on-exec. Thread: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/os/fd.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+// "host:port" or "[v6]:port".
+Result<HostPort> parse_address(std::string_view text);
+std::string address_text(const std::string& host, int port);
+// Whether a name or an address means this machine's loopback.
+bool is_loopback(std::string_view host);
+
+Result<Fd> listen_tcp(const std::string& host, int port);
+Result<int> port_of(const Fd& listener);
+// An abstract name, so nothing is left behind in any file system.
+Result<Fd> listen_unix(const std::string& name);
+
+// Starts a connection; it is ready or has failed once the socket is writable (connect_error).
+Result<Fd> start_tcp(const HostPort& to);
+Result<Fd> start_unix(const std::string& name);
+int connect_error(const Fd& socket);
+void set_nodelay(const Fd& socket);
+
+// The address of this machine from which `to` is reached.
+Result<std::string> local_address_towards(const HostPort& to);
+std::string host_name();
+// Equal for processes that see the same abstract sockets: boot and network namespace. "" unknown.
+std::string place_name();
+
+}  // namespace unisono

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Proving to each other that both ends belong to the job, before anything else is said.
+//
+//   client  hello    64 bytes  magic, version, purpose, seal, rank, size, to, share
+//   server  answer   80 bytes  magic, version, verdict, seal, rank, share, MAC over hello + answer
+//   client  proof    32 bytes  MAC over hello + answer
+//   server  confirm  32 bytes  MAC over hello + answer + proof
+//
+// Each MAC has its own key, derived from the job key, so none can be played back as another. A share
+// is a public X25519 key made for this connection; being fresh, it also makes an old transcript
+// worthless. What the two shares give, the job key and the transcript together make the keys of the
+// session: a job key that is stolen later opens nothing that was said before. (Purpose shm: the share
+// is 32 random bytes. Its bytes never leave the host, and a host with many ranks has many pairs.)
+// The sizes, and the places of magic and version, are the same in every version, so that ends of
+// different versions can still name them.
+// The server looks at nothing but magic and version before the proof holds.
+//
+// Thread: any one. Nothing blocks; reads never go past the message they expect.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/mesh/frame_seal.hpp"
+#include "unisono/status.hpp"
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::size_t kKeyBytes = 32;
+inline constexpr std::size_t kHelloBytes = 64;
+inline constexpr std::size_t kAnswerBytes = 80;
+inline constexpr std::size_t kMacBytes = 32;
+
+using JobKey = std::array<unsigned char, kKeyBytes>;
+
+JobKey make_job_key();
+
+enum class Purpose : std::uint8_t { join = 0, shm = 1, control = 2, data = 3 };
+
+// What the client says first. Trusted by the server only once the handshake is done.
+struct Hello {
+  std::uint16_t version = kProtocolVersion;
+  Purpose purpose = Purpose::join;
+  Rank rank = 0;
+  int size = 1;
+  Rank to = 0;
+  SealKind seal = fastest_seal();
+};
+
+// What both ends share afterwards and nobody else knows; different for every connection.
+struct Session {
+  LaneSecret frames;  // out and in as seen from this end, with the fastest seal both ends have
+  std::uint64_t check_seed = 0;
+  std::array<unsigned char, 32> record_key{};
+};
+
+// What each end puts into its first message, and the secret behind it.
+struct KeyShare {
+  std::array<unsigned char, 32> public_part{}, secret{};
+  KeyShare() = default;
+  explicit KeyShare(Purpose purpose);
+  KeyShare(const KeyShare&) = default;
+  KeyShare& operator=(const KeyShare&) = default;
+  ~KeyShare();
+};
+
+// The first two messages as they travel, for parsers' sake; nothing in them is to be believed yet.
+bool parse_hello(std::span<const std::byte> bytes, Hello& hello);
+
+enum class HandshakeState : std::uint8_t { pending, done, failed };
+
+class ClientHandshake {
+ public:
+  ClientHandshake(const JobKey& key, const Hello& hello);
+  ~ClientHandshake();
+  // Sends and reads what it can on a connected, non-blocking socket.
+  HandshakeState step(int fd);
+  // refused: the other end differs in key or version. unavailable: it went away; worth a retry.
+  const Status& status() const { return status_; }
+  const Session& session() const { return session_; }
+
+ private:
+  HandshakeState fail(Code code, std::string message);
+  HandshakeState check_answer(int fd);
+
+  JobKey key_;
+  Hello hello_;
+  KeyShare share_;
+  std::vector<std::byte> transcript_, incoming_;
+  enum class Stage : std::uint8_t { hello, answer, confirm, over } stage_ = Stage::hello;
+  HandshakeState state_ = HandshakeState::pending;
+  Status status_;
+  Session session_;
+};
+
+class ServerHandshake {
+ public:
+  ServerHandshake(const JobKey& key, Rank self, std::uint16_t version = kProtocolVersion);
+  ~ServerHandshake();
+  HandshakeState step(int fd);
+  const Status& status() const { return status_; }
+  const Hello& hello() const { return hello_; }
+  // Whether a whole hello has come; until then nothing tells the client from a port scan.
+  bool greeted() const { return stage_ != Stage::hello; }
+  const Session& session() const { return session_; }
+
+ private:
+  HandshakeState fail(std::string message);
+  HandshakeState answer(int fd);
+  HandshakeState check_proof(int fd);
+
+  JobKey key_;
+  Rank self_;
+  std::uint16_t version_;
+  Hello hello_;
+  KeyShare share_;
+  std::vector<std::byte> transcript_, incoming_;
+  enum class Stage : std::uint8_t { hello, proof, over } stage_ = Stage::hello;
+  HandshakeState state_ = HandshakeState::pending;
+  Status status_;
+  Session session_;
+};
+
+}  // namespace unisono

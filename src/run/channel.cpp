@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run/channel.hpp"
+
+namespace unisono {
+
+Step Channel::step() {
+  if (mover == nullptr || !run->local()) return run->step();
+  if (lent) {
+    if (!mover->idle()) return Step::waiting;
+    lent = false;
+    if (mover->result() == Step::finished) return Step::finished;
+  }
+  if (!run->ready() || !run->trouble().ok()) return Step::waiting;
+  mover->give(*run);
+  lent = true;
+  return Step::advanced;
+}
+
+bool Channel::ready() const {
+  if (run == nullptr) return !queue.empty();
+  return lent ? mover->idle() : run->ready();
+}
+
+}  // namespace unisono

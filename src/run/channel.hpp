@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One channel of a process set: buckets run through it one after the other, in the same order on all
+// members. A set with several teams has several channels, and so several buckets in flight.
+// Thread: the engine's driver.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "run/bucket_run.hpp"
+#include "run/mover.hpp"
+
+namespace unisono {
+
+struct Channel {
+  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
+  std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
+  std::uint64_t next_move = 0;
+  std::deque<Bucket> queue;
+  std::unique_ptr<BucketRun> run;
+  bool lent = false;                        // the run is with the mover
+  Time begun, packed, joined;               // of the run; joined is kNever until all are there
+
+  Channel() = default;
+  // A run that is lent is the mover's until its step has ended.
+  ~Channel() {
+    if (lent) mover->finish_step();
+  }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // One turn of the run; waiting while the mover has it.
+  Step step();
+  bool ready() const;
+  // Of the bucket that runs or comes next; the channel is not drained.
+  std::size_t next_bytes() const { return run != nullptr ? run->bucket().bytes : queue.front().bytes; }
+  bool drained() const { return run == nullptr && queue.empty(); }
+};
+
+}  // namespace unisono

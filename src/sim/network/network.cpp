@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/data/text.hpp"
+
+namespace unisono::sim {
+namespace {
+
+Network row(const char* name, double latency, double overhead, double gb_per_s, double hop,
+            double attained) {
+  Network network;
+  network.name = name;
+  network.latency_us = latency;
+  network.overhead_us = overhead;
+  network.gap_us = overhead / 3;
+  network.gb_per_s = gb_per_s;
+  network.hop_us = hop;
+  network.attained = attained;
+  return network;
+}
+
+// docs/SIMULATOR.md says where each figure comes from.
+const std::array<Network, 8>& networks() {
+  static const std::array<Network, 8> kNetworks = [] {
+    std::array<Network, 8> all = {
+        row("1gbe", 30, 4, 0.125, 55, 0.9),       row("10gbe", 20, 3, 1.25, 45.26, 0.8),
+        row("25gbe", 12, 2.5, 3.125, 25, 0.8),    row("100gbe", 6, 2, 12.5, 15, 0.7),
+        row("400gbe", 5, 2, 50, 12, 0.7),         row("infiniband-edr", 1.3, 0.7, 12.5, 6, 0.8),
+        row("infiniband-ndr", 1.0, 0.6, 50, 5, 0.8), row("summit", 1.3, 0.7, 23, 6, 0.75)};
+    all.back().local_gb_per_s = 50;
+    all.back().launch_us = 30;
+    all.back().tensor_us = 20;
+    return all;
+  }();
+  return kNetworks;
+}
+
+Result<double> number_after(std::string_view text, std::string_view key) {
+  const std::string_view digits = text.substr(key.size());
+  double value = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (fault != std::errc() || end != digits.data() + digits.size() || value < 0) {
+    return Status(Code::invalid_argument, cat("--network ", text, ": write ", key, "NUMBER"));
+  }
+  return value;
+}
+
+Result<Network> affine(std::string_view text) {
+  double alpha = -1, beta = -1, gamma = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view part = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    double* target = part.starts_with("alpha=")  ? &alpha
+                     : part.starts_with("beta=") ? &beta
+                     : part.starts_with("gamma=") ? &gamma
+                                                  : nullptr;
+    if (target == nullptr) {
+      return Status(Code::invalid_argument,
+                    cat("--network ", text, ": no network and no alpha=, beta= or gamma= in \"",
+                        part, "\"; see unisono simulate --list"));
+    }
+    auto value = number_after(part, part.substr(0, part.find('=') + 1));
+    if (!value.ok()) return value.status();
+    *target = value.value();
+  }
+  if (alpha < 0 || beta <= 0) {
+    return Status(Code::invalid_argument,
+                  cat("--network ", text, ": give both, as alpha=5e-5,beta=1e-9"));
+  }
+  Network network = row("custom", alpha * 1e6, alpha * 1e5, 1e-9 / (beta + gamma / 2),
+                        alpha * 1e6, 1.0);
+  network.name = std::string(text);
+  return network;
+}
+
+}  // namespace
+
+std::span<const Network> network_table() { return networks(); }
+
+Result<Network> parse_network(std::string_view text) {
+  for (const Network& network : networks()) {
+    if (network.name == text) return network;
+  }
+  return affine(text);
+}
+
+MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks,
+                        int ranks_per_host) {
+  const int local = std::clamp(ranks_per_host, 1, std::max(ranks, 1));
+  const int hosts = (ranks + local - 1) / local;
+  const double payload = static_cast<double>(bytes);
+  MoveCost cost{network.launch_us, 0};
+  if (local > 1) {
+    cost.latency_us += 2 * (local - 1) * network.local_hop_us;
+    cost.bandwidth_us += 2.0 * (local - 1) / local * payload / (network.local_gb_per_s * 1e3);
+  }
+  if (hosts > 1) {
+    const double per_byte_us = 1 / (network.gb_per_s * network.attained * 1e3);
+    const double ring_latency = 2.0 * (hosts - 1) * network.hop_us;
+    const double ring_bytes = 2.0 * (hosts - 1) / hosts * payload * per_byte_us;
+    const double tree_latency = 2 * std::ceil(std::log2(hosts)) * network.hop_us;
+    const double tree_bytes = 2.0 * payload * per_byte_us;
+    const bool ring = ring_latency + ring_bytes < tree_latency + tree_bytes;
+    cost.latency_us += ring ? ring_latency : tree_latency;
+    cost.bandwidth_us += ring ? ring_bytes : tree_bytes;
+  }
+  return cost;
+}
+
+}  // namespace unisono::sim

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/study/study.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/data/text.hpp"
+
+namespace unisono::sim {
+namespace {
+
+constexpr double kOversleepAtMs = 200;
+constexpr double kCycleMs = 5;
+// Threads that need a core: paper 000 trains on generated data, 001 reads and decodes images.
+constexpr double kSyntheticInput = 2, kImagePipeline = 7;
+
+// Runs configurations one after another and remembers them.
+class Bench {
+ public:
+  Bench(const StudyOptions& options, const StudyProgress& progress, int runs)
+      : options_(options), progress_(progress), runs_(runs) {}
+
+  const SimResult& run(const std::string& name, SimSettings settings) {
+    settings.seed = options_.seed;
+    settings.iterations = options_.iterations;
+    settings.ranks = std::max(12, static_cast<int>(settings.ranks * options_.scale));
+    return run_as_is(name, settings);
+  }
+  // With its own number of ranks and iterations.
+  const SimResult& run_as_is(const std::string& name, SimSettings settings) {
+    settings.seed = options_.seed;
+    auto result = simulate(settings, [&](double done) {
+      if (progress_) progress_((static_cast<double>(study.runs.size()) + done) / runs_, name);
+    });
+    if (status.ok() && !result.ok()) status = result.status();
+    if (status.ok() && !result->failure.ok()) status = result->failure;
+    study.runs.push_back({name, settings.ranks, settings.order, settings.pacing, settings.planner,
+                          result.ok() ? result.value() : SimResult{}});
+    return study.runs.back().result;
+  }
+  void row(std::string figure, std::string unit, double low, double high, double simulated,
+           std::string note = {}) {
+    study.rows.push_back(
+        {std::move(figure), std::move(unit), low, high, simulated, std::move(note)});
+  }
+
+  Study study;
+  Status status;
+
+ private:
+  const StudyOptions& options_;
+  const StudyProgress& progress_;
+  const int runs_;
+};
+
+SimSettings with(SimSettings s, const char* order, const char* pacing) {
+  s.order = order;
+  s.pacing = pacing;
+  if (s.order == "topo") s.warm_up = -1;
+  return s;
+}
+
+SimSettings grouped(SimSettings s, int groups) {
+  s.groups = groups;
+  s.planner = "groups";
+  return s;
+}
+
+// Caching and grouping: a coordinator against the response cache, both in cycles.
+void paper000(Bench& bench) {
+  SimSettings stem = summit_settings();
+  stem.host.busy_threads = kSyntheticInput;
+  stem.workload = make_workload("stemdl").value();
+  stem.ranks = 6000;
+  // Copies: a reference would not outlive the next run.
+  const SimResult base = bench.run("STEMDL 6,000, coordinator", with(stem, "coordinator", "cycle"));
+  const SimResult cache = bench.run("STEMDL 6,000, cache", with(stem, "cache", "cycle"));
+  const SimResult both =
+      bench.run("STEMDL 6,000, cache + groups", grouped(with(stem, "cache", "cycle"), 10));
+  bench.row("STEMDL at 6,000: caching", "x", 1.64, 1.64, base.step_ms / cache.step_ms);
+  bench.row("STEMDL at 6,000: caching + grouping", "x", 1.97, 1.97, base.step_ms / both.step_ms);
+
+  SimSettings res = summit_settings();
+  res.host.busy_threads = kSyntheticInput;
+  res.workload = make_workload("resnet50").value();
+  res.ranks = 768;
+  const SimResult off = bench.run("ResNet-50 768, coordinator", with(res, "coordinator", "cycle"));
+  const SimResult on = bench.run("ResNet-50 768, cache", with(res, "cache", "cycle"));
+  bench.row("ResNet-50 at 768: caching (TensorFlow)", "x", 2.5, 2.5, off.step_ms / on.step_ms);
+  bench.row("ResNet-50 at 768: caching (PyTorch)", "x", 1.6, 1.6, off.step_ms / on.step_ms,
+            "the simulator has one framework: same run as the row above");
+  res.ranks = 1536;
+  const SimResult wide =
+      bench.run("ResNet-50 1,536, cache + groups", grouped(with(res, "cache", "cycle"), 5));
+  bench.row("ResNet-50 at 1,536: efficiency", "", 0.93, 0.97, wide.efficiency);
+  stem.ranks = 27600;
+  const SimResult full =
+      bench.run("STEMDL 27,600, cache + groups", grouped(with(stem, "cache", "cycle"), 10));
+  bench.row("STEMDL at 27,600: efficiency", "", 0.93, 0.93, full.efficiency);
+}
+
+// Load imbalance: the response cache in cycles against four cures.
+void paper001(Bench& bench) {
+  SimSettings s = summit_settings();
+  // 32 images in mixed precision; the step is compiled as a whole, so gradients come at its end.
+  s.workload = make_workload("resnet50", 40).value();
+  hand_over_at_end(s.workload);
+  s.ranks = 24576;
+  const SimResult base = bench.run("cycle", with(s, "cache", "cycle"));
+  const SimResult gs = bench.run("gs", with(s, "cache", "gs"));
+  const SimResult nbcs = bench.run("nbcs", with(s, "cache", "nbcs"));
+  SimSettings scp = with(s, "cache", "cycle");
+  scp.host.partitioned = true;
+  const SimResult apart = bench.run("scp", scp);
+  const SimResult topo = bench.run("topo", with(s, "topo", "event"));
+  const auto gain = [&](const SimResult& r) { return 100 * (base.step_ms / r.step_ms - 1); };
+  bench.row("slower than linear, cycle", "x", 3.3, 3.3, 1 / base.efficiency);
+  bench.row("GS", "%", 10, 10, gain(gs), "published as up to");
+  bench.row("NBCS", "%", 16, 16, gain(nbcs), "published as up to");
+  bench.row("SCP", "%", 18, 18, gain(apart), "published as up to");
+  bench.row("TOPO", "%", 21, 21, gain(topo), "published as up to");
+  bench.row("background overhead, cycle", "%", 46, 46, 100 * base.background_share);
+  bench.row("background overhead, topo", "%", 3.4, 3.4, 100 * topo.background_share);
+}
+
+// One thread that once wakes 10 ms late.
+void oversleep(Bench& bench) {
+  struct Case {
+    const char *order, *pacing;
+    double low, high;                   // share of following rounds in which the other waits, in %
+  };
+  constexpr Case kCases[] = {{"cache", "cycle", 90, 100}, {"cache", "gs", 0, 1},
+                             {"cache", "nbcs", 0, 100},   {"cache", "event", 0, 0},
+                             {"topo", "event", 0, 0}};
+  for (const Case& each : kCases) {
+    SimSettings s = oversleep_settings(each.order, each.pacing);
+    auto result = simulate(s);
+    if (!result.ok() || !result->failure.ok()) {
+      bench.status = result.ok() ? result->failure : result.status();
+      return;
+    }
+    const OversleepVerdict verdict = judge_oversleep(result.value());
+    const std::string note =
+        verdict.rounds == 0
+            ? "no rounds: nothing to wait for"
+            : cat(verdict.waited, " of ", verdict.rounds, " rounds; recovered after ",
+                  verdict.until_recovered, "; its thread spun ",
+                  static_cast<int>(100 * result->spin_share + 0.5), " % of the time");
+    bench.row(cat("other rank waits: ", each.order, ", ", each.pacing), "%", each.low, each.high,
+              100 * verdict.share(), note);
+    bench.study.runs.push_back({cat(each.order, " ", each.pacing), s.ranks, s.order, s.pacing,
+                                s.planner, std::move(result.value())});
+  }
+}
+
+// Negotiation time of live ranks that share two cores, medians of bench_control.
+void live(Bench& bench) {
+  struct Case {
+    int ranks;
+    const char* order;
+    double live_ms;
+  };
+  constexpr Case kCases[] = {{2, "coordinator", 1.25}, {2, "tree", 1.25}, {2, "cache", 1.03},
+                             {4, "coordinator", 3.02}, {4, "tree", 3.36}, {4, "cache", 3.10},
+                             {8, "coordinator", 5.28}, {8, "tree", 5.62}, {8, "cache", 6.85}};
+  for (const Case& each : kCases) {
+    const std::string name = cat(each.ranks, " ranks, ", each.order);
+    SimSettings s = two_cores_settings(each.order, each.ranks);
+    s.iterations = 200;
+    const SimResult result = bench.run_as_is(name, s);
+    bench.row(name, "ms", each.live_ms, each.live_ms, result.negotiation_ms);
+  }
+}
+
+struct Entry {
+  StudyTable table;
+  void (*run)(Bench&);
+  int runs;
+};
+constexpr Entry kStudies[] = {
+    {{"paper000", "caching and grouping in Horovod: Summit, up to 27,600 GPUs"}, paper000, 7},
+    {{"paper001", "GS, NBCS, SCP, TOPO against load imbalance: Summit, 24,576 GPUs"}, paper001, 5},
+    {{"live", "negotiation time of 2, 4 and 8 live ranks that share two cores"}, live, 9},
+    {{"oversleep", "one thread wakes 10 ms late once: who waits afterwards"}, oversleep, 5},
+};
+
+}  // namespace
+
+std::span<const StudyTable> study_table() {
+  static const std::array<StudyTable, std::size(kStudies)> kRows = [] {
+    std::array<StudyTable, std::size(kStudies)> rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kStudies[i].table;
+    return rows;
+  }();
+  return kRows;
+}
+
+double StudyRow::error() const {
+  if (simulated >= low && simulated <= high) return 0;
+  const double nearer = simulated < low ? low : high;
+  return nearer == 0 ? simulated : simulated / nearer - 1;
+}
+
+Result<Study> run_study(std::string_view name, const StudyOptions& options,
+                        const StudyProgress& progress) {
+  for (const Entry& entry : kStudies) {
+    if (entry.table.name != name) continue;
+    Bench bench(options, progress, entry.runs);
+    entry.run(bench);
+    if (!bench.status.ok()) return bench.status;
+    return std::move(bench.study);
+  }
+  return Status(Code::invalid_argument,
+                cat("no study \"", name, "\"; see unisono simulate --list"));
+}
+
+SimSettings summit_settings() {
+  SimSettings s;
+  s.network = parse_network("summit").value();
+  s.warm_up = 1;                        // fills the caches
+  s.tuning.cycle = seconds_to_nanos(kCycleMs * 1e-3);
+  s.host.ranks_per_host = 6;
+  s.host.cores_per_rank = 7;
+  s.host.busy_threads = kImagePipeline;
+  s.host.window = 0.48;
+  s.host.jitter_sigma = 0.01;
+  s.host.stall_probability = 3e-4;
+  s.host.stall_mean_ms = 15;
+  s.host.displaced_per_ms = 2.4e-5;
+  s.host.oversleep_probability = 0.01;
+  s.host.oversleep_mean_ms = 6;
+  s.host.parse_ns_per_byte = 30;
+  return s;
+}
+
+SimSettings two_cores_settings(const char* order, int ranks) {
+  SimSettings s;
+  s.workload.name = "control";
+  s.workload.compute_us = 1;            // none: everything is submitted as fast as it can be
+  for (int i = 0; i < 161; ++i) {
+    s.workload.tensors.push_back({cat("layer", i / 3, ".block.conv", i, ".weight"), 64, 1});
+  }
+  s.network = parse_network("alpha=0.000001,beta=0.00000000002").value();
+  s.network.overhead_us = 2;
+  s.network.local_latency_us = 0.2;
+  s.order = order;
+  s.ranks = ranks;
+  s.host.ranks_per_host = 8;
+  s.host.shared_cores = 2;
+  s.host.slice_us = 200;
+  s.host.switch_us = 3;
+  s.host.look_us = 3;
+  s.host.ring_us = 4;
+  s.host.wake_us = 3;
+  s.host.negotiate_us = 0.3;
+  s.host.parse_ns_per_byte = 4;
+  return s;
+}
+
+SimSettings oversleep_settings(const char* order, const char* pacing) {
+  SimSettings s;
+  s.workload = make_workload("tiny").value();
+  s.network = parse_network("infiniband-edr").value();
+  s.ranks = 2;
+  s.iterations = 100;
+  s.order = order;
+  s.pacing = pacing;
+  s.keep_rounds = true;
+  s.tuning.cycle = seconds_to_nanos(kCycleMs * 1e-3);
+  s.host.jitter_sigma = 0;
+  s.host.timer_slack_us = 0;
+  s.faults.oversleeps = {{1, kOversleepAtMs, 10}};
+  return s;
+}
+
+OversleepVerdict judge_oversleep(const SimResult& result) {
+  OversleepVerdict verdict;
+  bool seen = false;                    // the round in which the thread was late
+  for (const RoundSample& round : result.rounds) {
+    if (round.rank != 0 || round.at_ms < kOversleepAtMs - kCycleMs) continue;
+    const bool waited = round.waited_ms > kCycleMs / 10;
+    if (!seen) {
+      seen = waited && round.waited_ms > kCycleMs;
+      continue;
+    }
+    ++verdict.rounds;
+    if (!waited) continue;
+    ++verdict.waited;
+    verdict.until_recovered = verdict.rounds;
+  }
+  return verdict;
+}
+
+}  // namespace unisono::sim

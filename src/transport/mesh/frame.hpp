@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What travels on a stream: a fixed header of 56 bytes, little-endian; its payload; and, on streams
+// that do not keep bytes as they are, the check of the payload.
+//
+// The header has a check of its own, so one that is damaged, repeated, dropped, from another lane or
+// made by a stranger is refused before its length is believed. The payload's check comes last, so that
+// a sender can make it while it sends; what has not passed is never delivered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/data/bytes.hpp"
+#include "transport/mesh/frame_seal.hpp"
+#include "transport/transport.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono {
+
+// Numbers are part of the wire format.
+enum class FrameKind : std::uint8_t {
+  message = 1,   // control lane: a whole control message
+  data = 2,      // data lane: a whole transfer
+  beat = 3,      // control lane: nothing to say, still alive
+  goodbye = 4,   // both lanes: the last frame of a rank that leaves, but for a farewell
+  farewell = 5,  // control lane: both goodbyes and all before them have arrived
+  complaint = 6, // control lane: why the sender ends the link, which comes next
+};
+
+enum class LaneKind : std::uint8_t { control = 0, data = 1 };
+
+struct FrameHeader {
+  static constexpr std::uint16_t kMagic = 0x6e55;
+  static constexpr std::uint8_t kPayloadChecked = 1;
+
+  std::uint16_t magic = kMagic;
+  FrameKind kind = FrameKind::message;
+  std::uint8_t flags = 0;
+  std::uint32_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t identity = 0;
+  std::uint64_t length = 0;
+  FrameCheck check{};  // of all before
+};
+inline constexpr std::size_t kFrameHeaderBytes = 56;
+static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
+
+inline constexpr std::uint64_t kMessageBytesMax = 16 << 20;
+inline constexpr std::uint64_t kComplaintBytesMax = 2 << 10;
+inline constexpr std::uint64_t kDataBytesMax = std::uint64_t{1} << 40;
+
+// What both ends of a lane know beforehand.
+struct LaneTerms {
+  LaneKind lane = LaneKind::control;
+  std::uint32_t epoch = 1;
+  bool check_payload = true;
+};
+
+// Without its check.
+FrameHeader make_header(const LaneTerms& terms, FrameKind kind, std::uint64_t sequence,
+                        Label label, std::size_t length);
+void seal_header(FrameSeal& seal, FrameHeader& header);
+// corrupted, with what is wrong, unless this is the frame that must come next on the lane.
+Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& header,
+                    std::uint64_t sequence);
+// How many bytes follow the payload.
+std::size_t trailer_bytes(const LaneTerms& terms, std::uint64_t length);
+// Whether frames of this kind may have a payload.
+bool carries_payload(FrameKind kind);
+
+}  // namespace unisono

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// One framed lane over a Stream: a queue of frames going out, a parser of frames coming in.
+// Data is sent from the caller's memory and received into it; messages that do not fit at once are
+// copied. A frame that fails a check is never delivered, and nothing after it is read.
+// Thread: the one that drives the engine.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/mesh/frame.hpp"
+#include "transport/stream.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+// Where the frames of a lane go.
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  // A header has arrived and passed its check: where shall its payload be put? Not called for
+  // frames without payload of kinds that never have one.
+  virtual Result<std::byte*> place(const FrameHeader& header) = 0;
+  // The whole frame has arrived and passed its checks.
+  virtual void deliver(LaneKind lane, const FrameHeader& header) = 0;
+};
+
+class Link {
+ public:
+  struct Pumped {
+    bool moved = false;
+    bool ended = false;  // the stream is at its end
+    Status why;          // why it ended, or what was wrong with a frame
+  };
+
+  // Payloads are checked unless the stream says that it keeps bytes as they are.
+  Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
+       const LaneSecret& secret);
+
+  // Writes what the stream takes and queues the rest. With `done`, the payload stays the caller's
+  // until done; without, it is copied.
+  void send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done);
+  // Writes what was queued; true when bytes went out.
+  bool flush();
+  bool idle() const { return queue_.empty(); }
+  // Reads and delivers what is there, at most about a megabyte so that no lane starves another.
+  Pumped pump(FrameSink& sink);
+  // Moves the payload that is arriving to another place of the same length.
+  void redirect(std::byte* to);
+  bool ready() const { return open() && stream_->ready(!queue_.empty()); }
+  void finish_writing() { stream_->finish_writing(); }
+  // Closes the stream and fails what is queued.
+  void close();
+  bool open() const { return stream_ != nullptr; }
+
+  Stream* stream() { return stream_.get(); }
+  std::uint64_t bytes_out() const { return bytes_out_; }
+  std::uint64_t bytes_in() const { return bytes_in_; }
+
+ private:
+  struct Outgoing {
+    FrameHeader header;
+    std::span<const std::byte> payload;
+    std::vector<std::byte> owned;
+    Transfer* done = nullptr;
+    // Of header, payload and trailer together: what is in the checks, and what has been written.
+    std::size_t ready = 0, sent = 0;
+    FrameCheck trailer{};
+  };
+  bool write(Outgoing& frame);
+  void seal_more(Outgoing& frame);
+  void update_want();
+  std::span<std::byte> wanted();
+  Status arrived(FrameSink& sink, std::size_t bytes);
+  Status payload_arrived(FrameSink& sink, std::size_t bytes);
+  Status check_trailer() const;
+  void deliver(FrameSink& sink);
+
+  std::unique_ptr<Stream> stream_;
+  LaneTerms terms_;
+  std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // the former is at the front of the queue
+  std::deque<Outgoing> queue_;
+  std::uint64_t next_out_ = 0, next_in_ = 0;
+  std::uint64_t bytes_out_ = 0, bytes_in_ = 0;
+  bool want_write_ = false;
+
+  FrameHeader incoming_;
+  std::byte* payload_ = nullptr;
+  FrameCheck trailer_{};
+  std::size_t got_ = 0;    // of the part that is arriving
+  enum class Part : std::uint8_t { header, payload, trailer } part_ = Part::header;
+};
+
+}  // namespace unisono

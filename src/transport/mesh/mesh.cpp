@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/mesh/mesh.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "transport/mesh/peer_link.hpp"
+
+namespace unisono {
+namespace {
+
+class Mesh final : public Transport {
+ public:
+  Mesh(MeshSettings settings, std::vector<PeerLanes> lanes) : settings_(std::move(settings)) {
+    UNISONO_CHECK(lanes.size() == settings_.peers.size());
+    links_.resize(lanes.size());
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (static_cast<Rank>(i) == settings_.rank) continue;
+      links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_);
+      others_.push_back(links_[i].get());
+    }
+  }
+
+  std::string_view name() const override { return settings_.name; }
+  Rank rank() const override { return settings_.rank; }
+  int size() const override { return static_cast<int>(links_.size()); }
+
+  void post(Rank peer, std::span<const std::byte> message) override {
+    UNISONO_CHECK(message.size() <= kMessageBytesMax);
+    if (!link(peer).post(message)) return;
+    ++stats_.control_messages;
+    stats_.control_bytes += message.size();
+  }
+  void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
+    UNISONO_CHECK(bytes.size() <= kDataBytesMax);
+    if (link(peer).send(label, bytes, done)) stats_.data_bytes += bytes.size();
+  }
+  void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
+    link(peer).receive(label, bytes, done);
+  }
+
+  bool progress(TransportListener& listener) override {
+    bool moved = false;
+    for (PeerLink* link : others_) moved |= link->progress(listener);
+    return moved;
+  }
+  bool ready() const override {
+    for (const PeerLink* link : others_) {
+      if (link->ready()) return true;
+    }
+    return false;
+  }
+  void beat(Time now, TransportListener& listener) override {
+    // A rank that was itself stopped or starved has heard nobody: that is not their fault.
+    const bool fresh = !has_beaten_ || now - beaten_at_ > settings_.dead_after / 2;
+    has_beaten_ = true;
+    beaten_at_ = now;
+    for (PeerLink* link : others_) link->beat(now, fresh, listener);
+  }
+  void leave() override {
+    for (PeerLink* link : others_) link->leave();
+  }
+  bool left() const override {
+    for (const PeerLink* link : others_) {
+      if (!link->left()) return false;
+    }
+    return true;
+  }
+  TransportStats stats() const override { return stats_; }
+
+ private:
+  PeerLink& link(Rank peer) {
+    UNISONO_CHECK(peer >= 0 && peer < size() && peer != settings_.rank);
+    return *links_[static_cast<std::size_t>(peer)];
+  }
+
+  MeshSettings settings_;
+  std::vector<std::unique_ptr<PeerLink>> links_;  // by rank; null for this one
+  std::vector<PeerLink*> others_;
+  TransportStats stats_;
+  bool has_beaten_ = false;
+  Time beaten_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mesh(MeshSettings settings, std::vector<PeerLanes> lanes) {
+  return std::make_unique<Mesh>(std::move(settings), std::move(lanes));
+}
+
+}  // namespace unisono

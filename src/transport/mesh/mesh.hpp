@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The Transport over streams: one control and one data stream to each peer, whatever they are made
+// of, so that peers on this host go through shared memory and the others through TCP.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/os/doorbell.hpp"
+#include "base/os/poller.hpp"
+#include "model/peer.hpp"
+#include "transport/mesh/frame_seal.hpp"
+#include "transport/stream.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+struct PeerLanes {
+  std::unique_ptr<Stream> control, data;
+  LaneSecret control_secret, data_secret;
+  bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
+  // Shared memory only: the peer's arena, and its bell with what that lives in.
+  Fd arena;
+  Ringer bell;
+  std::shared_ptr<const void> bell_keeper;
+};
+
+struct MeshSettings {
+  std::string name = "mesh";            // "shm", "tcp", "inproc", or a mix: "shm+tcp"
+  Rank rank = 0;
+  std::uint32_t epoch = 1;              // in every frame; a different one fails the link
+  Nanos suspect_after{0}, dead_after{0};  // silence on the control lane
+  std::vector<PeerInfo> peers;          // by rank, this one included
+};
+
+// lanes is by rank; the entry of this rank is empty.
+std::unique_ptr<Transport> make_mesh(MeshSettings settings, std::vector<PeerLanes> lanes);
+
+// Lanes over two connected, authenticated TCP sockets. The poller watches them with `key`.
+PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
+                         const LaneSecret& control_secret, const LaneSecret& data_secret);
+
+// Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
+// socket: `create` on one side makes the memory and passes it, the other maps it; both pass their
+// doorbell and, where given, their arena (a sealed memfd). Blocks at most until the deadline. The socket stays open: its end is the peer's end,
+// watched by the poller with `key`. unavailable when the memory cannot be shared; both sides then
+// get that answer and may use TCP. The deadline counts from the call.
+Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, Poller& poller,
+                                 std::uint64_t key, std::uint64_t check_seed, Nanos deadline,
+                                 int arena = -1);
+
+// Ranks as threads: every pair shares heap rings. Thread-safe. Each rank takes its seat once.
+class InprocWorld {
+ public:
+  explicit InprocWorld(int size);
+  ~InprocWorld();
+  int size() const;
+  // The bell is rung when something arrives for this rank. Waits until every rank has taken its
+  // seat, at most for `deadline` from the call (timed_out, with the ranks that are missing).
+  Result<std::unique_ptr<Transport>> seat(Rank rank, Doorbell& bell, Nanos deadline);
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/mesh/peer_link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/data/text.hpp"
+
+namespace unisono {
+namespace {
+constexpr std::size_t kComplaintTextMost = kComplaintBytesMax - 16;
+}  // namespace
+
+PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
+    : peer_(std::move(peer)),
+      self_(settings.peers[static_cast<std::size_t>(settings.rank)]),
+      can_fall_silent_(lanes.can_fall_silent),
+      suspect_after_(settings.suspect_after),
+      dead_after_(settings.dead_after),
+      control_(std::move(lanes.control), LaneKind::control, settings.epoch,
+               lanes.control_secret),
+      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.data_secret) {}
+
+bool PeerLink::post(std::span<const std::byte> message) {
+  if (leaving_ || !control_.open()) return false;
+  control_.send(FrameKind::message, 0, message, nullptr);
+  return true;
+}
+
+bool PeerLink::send(Label label, std::span<const std::byte> bytes, Transfer& done) {
+  done.state = Transfer::State::failed;
+  if (leaving_ || fault_ || !data_.open()) return false;
+  done.state = Transfer::State::active;
+  data_.send(FrameKind::data, label, bytes, &done);
+  return true;
+}
+
+void PeerLink::receive(Label label, std::span<std::byte> bytes, Transfer& done) {
+  switch (box_.receive(label, bytes, done)) {
+    case Postbox::Match::arriving:
+      data_.redirect(bytes.data());
+      break;
+    case Postbox::Match::mismatch:
+      blame(box_.disagreement());
+      break;
+    case Postbox::Match::waiting:
+    case Postbox::Match::done:
+      break;
+  }
+}
+
+bool PeerLink::progress(TransportListener& listener) {
+  bool moved = false;
+  if (control_.open()) {
+    moved |= control_.flush();
+    moved |= pump(control_, listener);
+  }
+  if (data_.open()) {
+    moved |= data_.flush();
+    moved |= pump(data_, listener);
+  }
+  if (leaving_ || peer_left_) finish_leaving();
+  if (fault_) {
+    lose(listener);
+    moved = true;
+  }
+  return moved;
+}
+
+bool PeerLink::pump(Link& link, TransportListener& listener) {
+  if (fault_) return false;
+  listener_ = &listener;
+  const Link::Pumped pumped = link.pump(*this);
+  listener_ = nullptr;
+  if (pumped.why.ok()) return pumped.moved;
+  // A peer that said goodbye may end the lane; so may one that has read ours on the data lane. If it
+  // died instead, the control lane tells.
+  const bool may_end = peer_left_ || (&link == &data_ && (data_ended_ || data_finished_));
+  if (!pumped.ended || !may_end) {
+    // Its last words may name another rank as the reason, and came before the end of this lane.
+    if (&link == &data_ && control_.open()) {
+      listener_ = &listener;
+      (void)control_.pump(*this);
+      listener_ = nullptr;
+    }
+    blame(pumped.why);
+    return true;
+  }
+  link.close();
+  if (&link == &data_) {
+    data_ended_ = true;
+    box_.end();
+  }
+  return true;
+}
+
+Result<std::byte*> PeerLink::place(const FrameHeader& header) {
+  const auto length = static_cast<std::size_t>(header.length);
+  if (header.kind == FrameKind::data) return box_.begin({header.tag, header.identity}, length);
+  if (length > message_capacity_) {
+    message_capacity_ = std::max<std::size_t>(length, 4096);
+    message_.reset(new std::byte[message_capacity_]);
+  }
+  return message_.get();
+}
+
+void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
+  switch (header.kind) {
+    case FrameKind::message:
+      listener_->on_message(peer_.rank, {message_.get(), static_cast<std::size_t>(header.length)});
+      break;
+    case FrameKind::data:
+      box_.finish();
+      break;
+    case FrameKind::beat:
+      break;
+    case FrameKind::goodbye:
+      if (lane == LaneKind::data) {
+        data_ended_ = true;
+        box_.end();
+      } else if (!std::exchange(peer_left_, true)) {
+        listener_->on_left(peer_.rank);
+      }
+      break;
+    case FrameKind::farewell:
+      farewell_heard_ = true;
+      break;
+    case FrameKind::complaint:
+      hear_complaint({message_.get(), static_cast<std::size_t>(header.length)});
+      break;
+  }
+}
+
+void PeerLink::leave() {
+  if (std::exchange(leaving_, true)) return;
+  if (control_.open()) control_.send(FrameKind::goodbye, 0, {}, nullptr);
+  if (data_.open()) data_.send(FrameKind::goodbye, 0, {}, nullptr);
+}
+
+void PeerLink::finish_leaving() {
+  if (peer_left_ && data_ended_ && !farewell_sent_ && control_.open()) {
+    farewell_sent_ = true;
+    control_.send(FrameKind::farewell, 0, {}, nullptr);
+  }
+  if (!leaving_) return;
+  if (!data_finished_ && data_.open() && data_.idle()) {
+    data_finished_ = true;
+    data_.finish_writing();
+  }
+  // The control lane stays open for the farewell that the peer's own goodbye will ask for.
+  if (!control_finished_ && farewell_sent_ && control_.open() && control_.idle()) {
+    control_finished_ = true;
+    control_.finish_writing();
+  }
+}
+
+bool PeerLink::left() const {
+  if (lost_ || !control_.open()) return true;
+  // A peer that has itself said goodbye wants nothing more, whether or not it answers.
+  return leaving_ && control_.idle() && data_.idle() && (farewell_heard_ || farewell_sent_);
+}
+
+void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
+  if (!can_fall_silent_ || !control_.open() || fault_) return;
+  const bool quiet = control_.stream()->beat_quietly();
+  const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
+  // After a goodbye nothing but a farewell follows.
+  if (!quiet && sent == sent_ && control_.idle() && !leaving_ && !farewell_sent_) {
+    control_.send(FrameKind::beat, 0, {}, nullptr);
+  }
+  sent_ = control_.bytes_out() + data_.bytes_out();
+
+  const std::uint64_t heard =
+      control_.bytes_in() + data_.bytes_in() + control_.stream()->heard();
+  const Time before = std::exchange(beaten_at_, now);
+  if (fresh || heard != heard_) {
+    heard_ = heard;
+    // At some moment since the beat before. Counting from the earliest, the verdict falls at most one
+    // beat before dead_after is full, and what it takes to tell all others fits in.
+    heard_at_ = fresh ? now : before;
+    suspected_ = false;
+    return;
+  }
+  if (peer_left_ || dead_after_.count() <= 0) return;
+  const Nanos silent = now - heard_at_;
+  if (silent >= dead_after_) {
+    blame(Status(Code::peer_lost, cat("nothing was heard from it for ", nanos_to_seconds(silent),
+                                      " s; it is stopped, or the network between is cut")));
+    lose(listener);
+  } else if (suspect_after_.count() > 0 && silent >= suspect_after_ &&
+             !std::exchange(suspected_, true)) {
+    log_line(LogLevel::warn, cat(peer_.to_string(), " has been silent for ",
+                                 nanos_to_seconds(silent), " s; it is called lost after ",
+                                 nanos_to_seconds(dead_after_), " s"));
+  }
+}
+
+void PeerLink::blame(const Status& why) {
+  if (lost_ || fault_) return;
+  const bool is_lost = why.code() == Code::peer_lost;
+  fault_.emplace(why.code(),
+                 cat(peer_.to_string(), is_lost ? " was lost: " : " was cut off: ", why.message()),
+                 Culprit{peer_.rank, peer_.host, peer_.pid, {}});
+}
+
+void PeerLink::complain(const Status& why) {
+  ByteWriter out;
+  out.put(why.code());
+  out.put_text(std::string_view(why.message()).substr(0, kComplaintTextMost));
+  control_.send(FrameKind::complaint, 0, out.bytes(), nullptr);
+}
+
+void PeerLink::hear_complaint(std::span<const std::byte> words) {
+  ByteReader in(words);
+  const auto code = in.get<Code>();
+  const std::string message = in.get_text();
+  const bool known = code == Code::mismatch || code == Code::corrupted || code == Code::out_of_memory;
+  if (!in.finished() || !known) {
+    return blame(Status(Code::corrupted, "it sent a complaint that makes no sense"));
+  }
+  if (lost_ || fault_) return;
+  heard_complaint_ = true;
+  fault_.emplace(code, cat(message, " (found by ", peer_.to_string(), ")"),
+                 Culprit{self_.rank, self_.host, self_.pid, {}});
+}
+
+void PeerLink::lose(TransportListener& listener) {
+  const Status why = *std::exchange(fault_, std::nullopt);
+  const bool is_lost = why.code() == Code::peer_lost;
+  if (!is_lost && !heard_complaint_ && !leaving_ && control_.open()) complain(why);
+  control_.close();
+  data_.close();
+  box_.fail();
+  // A peer that has said goodbye is not missed; only what was still wanted from it fails.
+  if (!std::exchange(lost_, true) && !peer_left_) listener.on_lost(peer_.rank, why);
+}
+
+}  // namespace unisono

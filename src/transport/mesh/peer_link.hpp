@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Everything between this rank and one peer: the two lanes, the matching of data, how each side
+// leaves, and what happens when the peer is lost.
+//
+// Leaving: a rank sends goodbye as the last frame of both lanes. Its peer, having read both and so
+// everything before them, answers farewell; only then, or when the peer has said goodbye as well,
+// may the leaver close, since closing a TCP socket early can take away bytes that the other side has
+// not read. A peer that has said goodbye may vanish without being lost.
+//
+// What is wrong with the peer's frames ends the link: whoever finds it tells the peer why before it
+// closes, so that both ends give the same reason.
+// Thread: the one that drives the engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "model/peer.hpp"
+#include "transport/mesh/link.hpp"
+#include "transport/mesh/mesh.hpp"
+#include "transport/mesh/postbox.hpp"
+#include "transport/transport.hpp"
+
+namespace unisono {
+
+class PeerLink final : private FrameSink {
+ public:
+  PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings);
+
+  // False when the peer is gone or this rank has left: nothing is sent.
+  bool post(std::span<const std::byte> message);
+  bool send(Label label, std::span<const std::byte> bytes, Transfer& done);
+  void receive(Label label, std::span<std::byte> bytes, Transfer& done);
+
+  bool progress(TransportListener& listener);
+  bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
+  // `fresh`: this rank itself was away, so the peer's silence counts from now.
+  void beat(Time now, bool fresh, TransportListener& listener);
+  void leave();
+  bool left() const;
+
+ private:
+  Result<std::byte*> place(const FrameHeader& header) override;
+  void deliver(LaneKind lane, const FrameHeader& header) override;
+
+  bool pump(Link& link, TransportListener& listener);
+  void finish_leaving();
+  void blame(const Status& why);
+  void lose(TransportListener& listener);
+  void complain(const Status& why);
+  void hear_complaint(std::span<const std::byte> words);
+
+  const PeerInfo peer_, self_;
+  const bool can_fall_silent_;
+  const Nanos suspect_after_, dead_after_;
+  Link control_, data_;
+  Postbox box_;
+  std::unique_ptr<std::byte[]> message_;
+  std::size_t message_capacity_ = 0;
+  TransportListener* listener_ = nullptr;  // during progress()
+  std::optional<Status> fault_;            // found, and not yet told to the listener
+
+  bool lost_ = false;
+  bool heard_complaint_ = false;           // the fault was told by the peer
+  bool leaving_ = false;                   // this rank has said goodbye
+  bool data_finished_ = false, control_finished_ = false;
+  bool peer_left_ = false;                 // the peer's goodbye came on the control lane
+  bool data_ended_ = false;                // and on the data lane
+  bool farewell_sent_ = false, farewell_heard_ = false;
+
+  Time beaten_at_, heard_at_;
+  std::uint64_t heard_ = 0, sent_ = 0;     // what had come and gone at the last beat
+  bool suspected_ = false;
+};
+
+}  // namespace unisono

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// When silence makes a peer lost, under virtual time: nothing here sleeps or looks at the clock.
+#include <algorithm>
+#include <optional>
+
+#include "base/data/rng.hpp"
+#include "transport/testing/test_world.hpp"
+
+namespace unisono {
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Of the mesh that join_lanes makes.
+constexpr Nanos kSuspect = seconds(3), kDead = seconds(4);
+constexpr Nanos kEvery = milliseconds(500);   // beats come twice per heartbeat_s
+
+class Silence : public testing::TestWithParam<PairLanes (*)(TestRank&, TestRank&)> {
+ protected:
+  static constexpr std::size_t kRanks = 3;
+
+  // Lets everybody who beats at this moment do so, and everybody who runs take in what came.
+  void tick() {
+    clock_.advance(milliseconds(10));
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      if (clock_.now() < stopped_at_[r] && clock_.now() >= next_beat_[r]) {
+        world_[r]->transport->beat(clock_.now(), world_[r]->told);
+        next_beat_[r] = next_beat_[r] + kEvery;
+      }
+    }
+    for (int round = 0; round < 3; ++round) {
+      for (std::size_t r = 0; r < kRanks; ++r) {
+        if (clock_.now() < stopped_at_[r]) world_[r]->progress();
+      }
+    }
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      if (!lost_at_[r] && !world_[r]->told.lost.empty()) lost_at_[r] = clock_.now();
+    }
+  }
+  void run(Nanos length) {
+    const Time until = clock_.now() + length;
+    while (clock_.now() < until) tick();
+  }
+  // Ranks beat at their own moments.
+  void begin(std::uint64_t seed) {
+    world_ = join_lanes(kRanks, GetParam());
+    Rng rng(seed);
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      next_beat_[r] = clock_.now() + milliseconds(10 * (1 + rng.below(50)));
+      stopped_at_[r] = kNever;
+      lost_at_[r].reset();
+    }
+  }
+
+  World world_;
+  ManualClock clock_;
+  Time next_beat_[kRanks], stopped_at_[kRanks];
+  std::optional<Time> lost_at_[kRanks];
+};
+
+TEST_P(Silence, BeatingRanksAreNeverBlamed) {
+  begin(1);
+  run(seconds(60));
+  for (auto& rank : world_) EXPECT_TRUE(rank->told.lost.empty());
+}
+
+// From its last sign of life on: never before it could be suspected, and so early that a second is
+// left of five in which all others are told.
+TEST_P(Silence, SilentPeerIsLostAtItsTime) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    begin(seed);
+    run(seconds(2) + milliseconds(10 * (seed % 60)));
+    const Time stop = clock_.now();
+    stopped_at_[2] = stop;
+    run(seconds(5));
+    for (const std::size_t r : {0u, 1u}) {
+      ASSERT_EQ(world_[r]->told.lost.size(), 1u) << "seed " << seed;
+      EXPECT_EQ(world_[r]->told.lost[0].first, 2);
+      EXPECT_EQ(world_[r]->told.lost[0].second.code(), Code::peer_lost);
+      EXPECT_EQ(world_[r]->told.lost[0].second.culprit().host, "host2");
+      EXPECT_LE(*lost_at_[r] - stop, kDead) << "seed " << seed;
+      EXPECT_GE(*lost_at_[r] - stop, kSuspect) << "seed " << seed;
+    }
+    EXPECT_TRUE(world_[2]->told.lost.empty());
+  }
+}
+
+// Slow is not dead: a rank that shows itself, however late each time, stays.
+TEST_P(Silence, SlowPeerThatStillBeatsIsNeverLost) {
+  begin(3);
+  for (int pause = 0; pause < 20; ++pause) {
+    stopped_at_[2] = clock_.now();
+    run(kSuspect - kEvery);
+    stopped_at_[2] = kNever;
+    next_beat_[2] = clock_.now();
+    run(kEvery);
+  }
+  for (auto& rank : world_) EXPECT_TRUE(rank->told.lost.empty());
+}
+
+TEST_P(Silence, RankThatWasAwayItselfBlamesNobody) {
+  begin(4);
+  run(seconds(3));
+  for (Time& stopped : stopped_at_) stopped = clock_.now();
+  run(seconds(60));
+  for (std::size_t r = 0; r < kRanks; ++r) {
+    stopped_at_[r] = kNever;
+    next_beat_[r] = clock_.now();
+  }
+  run(seconds(10));
+  for (auto& rank : world_) EXPECT_TRUE(rank->told.lost.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, Silence, testing::Values(shm_lanes, tcp_lanes),
+                         [](const auto& which) { return which.index == 0 ? "shm" : "tcp"; });
+
+}  // namespace
+}  // namespace unisono

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/tcp_stream.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/data/text.hpp"
+#include "transport/mesh/mesh.hpp"
+
+namespace unisono {
+namespace {
+bool is_try_again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+Status broken_by(int error) {
+  return Status(Code::peer_lost,
+                cat("the TCP connection broke: ", std::generic_category().message(error)));
+}
+}  // namespace
+
+TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key)
+    : socket_(std::move(socket)),
+      poller_(poller),
+      key_(key),
+      stage_(new std::byte[kStageBytes]) {
+  const int flags = ::fcntl(socket_.get(), F_GETFL);
+  ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
+  const int on = 1;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  poller_.watch(socket_.get(), key_, true, false);
+}
+
+TcpStream::~TcpStream() {
+  if (watched_) poller_.forget(socket_.get());
+}
+
+std::size_t TcpStream::write(const Pieces& pieces) {
+  iovec parts[std::tuple_size_v<Pieces>];
+  msghdr message{};
+  message.msg_iov = parts;
+  for (const auto& piece : pieces) {
+    if (piece.empty()) continue;
+    parts[message.msg_iovlen++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  }
+  const ssize_t n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (n >= 0) return static_cast<std::size_t>(n);
+  if (!is_try_again(errno)) end(broken_by(errno));
+  return 0;
+}
+
+std::size_t TcpStream::read(std::span<std::byte> bytes) {
+  if (bytes.empty()) return 0;
+  if (staged_from_ == staged_to_) {
+    if (std::exchange(drained_, false)) return 0;
+    if (bytes.size() >= kStageBytes) return receive(bytes.data(), bytes.size());
+    staged_from_ = 0;
+    staged_to_ = receive(stage_.get(), kStageBytes);
+  }
+  const std::size_t n = std::min(bytes.size(), staged_to_ - staged_from_);
+  std::memcpy(bytes.data(), stage_.get() + staged_from_, n);
+  staged_from_ += n;
+  return n;
+}
+
+std::size_t TcpStream::receive(std::byte* to, std::size_t most) {
+  const ssize_t n = ::recv(socket_.get(), to, most, MSG_DONTWAIT);
+  if (n > 0) {
+    drained_ = static_cast<std::size_t>(n) < most;
+    return static_cast<std::size_t>(n);
+  }
+  if (n == 0) {
+    end(Status(Code::peer_lost, "the TCP connection was closed by the peer"));
+  } else if (!is_try_again(errno)) {
+    end(broken_by(errno));
+  }
+  return 0;
+}
+
+void TcpStream::end(Status why) {
+  if (health_.ok()) health_ = std::move(why);
+  // An ended socket stays readable for ever and would keep the engine from sleeping.
+  if (std::exchange(watched_, false)) poller_.forget(socket_.get());
+}
+
+void TcpStream::want_write(bool wanted) {
+  if (wanted == want_write_) return;
+  want_write_ = wanted;
+  if (watched_) poller_.change(socket_.get(), key_, true, want_write_);
+}
+
+void TcpStream::finish_writing() { ::shutdown(socket_.get(), SHUT_WR); }
+
+PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
+                         const LaneSecret& control_secret, const LaneSecret& data_secret) {
+  PeerLanes lanes;
+  lanes.control = std::make_unique<TcpStream>(std::move(control), poller, key);
+  lanes.data = std::make_unique<TcpStream>(std::move(data), poller, key);
+  lanes.control_secret = control_secret;
+  lanes.data_secret = data_secret;
+  lanes.can_fall_silent = true;
+  return lanes;
+}
+
+}  // namespace unisono

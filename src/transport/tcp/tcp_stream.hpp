@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// A Stream over a connected, non-blocking TCP socket that the poller watches.
+// Short reads go through a small staging buffer, so that a header and its payload cost one call.
+#pragma once
+
+#include <memory>
+
+#include "base/os/child_closes.hpp"
+#include "base/os/fd.hpp"
+#include "base/os/poller.hpp"
+#include "transport/stream.hpp"
+
+namespace unisono {
+
+class TcpStream final : public Stream {
+ public:
+  TcpStream(Fd socket, Poller& poller, std::uint64_t key);
+  ~TcpStream() override;
+
+  std::size_t write(std::span<const std::byte> bytes) override {
+    return write(Pieces{bytes});
+  }
+  std::size_t write(const Pieces& pieces) override;
+  std::size_t read(std::span<std::byte> bytes) override;
+  Status health() override { return health_; }
+  bool ready(bool) const override { return staged_from_ < staged_to_ || !health_.ok(); }
+  void want_write(bool wanted) override;
+  void finish_writing() override;
+
+ private:
+  static constexpr std::size_t kStageBytes = 16 << 10;
+
+  std::size_t receive(std::byte* to, std::size_t most);
+  void end(Status why);
+
+  Fd socket_;
+  const ChildCloses closes_{socket_};
+  Poller& poller_;
+  std::uint64_t key_;
+  Status health_;
+  bool want_write_ = false, watched_ = true;
+  bool drained_ = false;  // the last receive came short: the next one would find nothing
+  std::unique_ptr<std::byte[]> stage_;
+  std::size_t staged_from_ = 0, staged_to_ = 0;
+};
+
+}  // namespace unisono

@@ -51,13 +51,15 @@ struct Rank {
       }
       std::vector<float>& tensor = tensors[turn[i]];
       std::fill(tensor.begin(), tensor.end(), 1.0F);
-      tickets.push_back(engine.allreduce<float>(names[turn[i]], tensor, {.op = unisono::ReduceOp::sum}));
+      tickets.push_back(
+          engine.allreduce<float>(names[turn[i]], tensor, {.op = unisono::ReduceOp::sum}));
     }
     for (const unisono::Ticket& ticket : tickets) {
       if (auto status = ticket.wait(); !status) fail(status);
     }
     for (const std::vector<float>& tensor : tensors) {
-      if (tensor[0] != static_cast<float>(engine.size())) fail({unisono::Code::internal, "a wrong sum"});
+      if (tensor[0] != static_cast<float>(engine.size()))
+        fail({unisono::Code::internal, "a wrong sum"});
     }
   }
   // Of each step whose tensors are all remembered: from the first submission to the last, and to the
@@ -79,7 +81,8 @@ struct Rank {
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -91,10 +94,12 @@ int main(int argc, char** argv) {
   auto joined = unisono::Engine::join();
   if (!joined) fail(joined.status());
   const auto seed = static_cast<unsigned>(joined->rank()) * 7919U + 1;
-  Rank rank{std::move(*joined), std::mt19937(seed), {}, {}, std::vector<std::size_t>(kTensors), {}, {}};
+  Rank rank{
+      std::move(*joined), std::mt19937(seed), {}, {}, std::vector<std::size_t>(kTensors), {}, {}};
   std::iota(rank.turn.begin(), rank.turn.end(), std::size_t{0});
   for (std::size_t i = 0; i < kTensors; ++i) {
-    rank.names.push_back("layer" + std::to_string(i / 3) + ".block.conv" + std::to_string(i) + ".weight");
+    rank.names.push_back("layer" + std::to_string(i / 3) + ".block.conv" + std::to_string(i) +
+                         ".weight");
     rank.tensors.emplace_back(16);
   }
   for (int i = 0; i < kWarmUp; ++i) rank.step(compute_ms / 4);
@@ -102,32 +107,41 @@ int main(int argc, char** argv) {
   const double cpu = process_cpu_s();
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < steps; ++i) rank.step(compute_ms);
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const unisono::Stats after = rank.engine.stats();
-  std::vector<double> totals = {static_cast<double>(after.control_messages - before.control_messages),
-                                static_cast<double>(after.control_bytes - before.control_bytes),
-                                process_cpu_s() - cpu, 0,
-                                static_cast<double>(after.wakeups - before.wakeups),
-                                after.engine_cpu_s - before.engine_cpu_s, 0,
-                                static_cast<double>(after.buckets - before.buckets)};
+  std::vector<double> totals = {
+      static_cast<double>(after.control_messages - before.control_messages),
+      static_cast<double>(after.control_bytes - before.control_bytes),
+      process_cpu_s() - cpu,
+      0,
+      static_cast<double>(after.wakeups - before.wakeups),
+      after.engine_cpu_s - before.engine_cpu_s,
+      0,
+      static_cast<double>(after.buckets - before.buckets)};
   for (int i = 1; i <= steps; ++i) {
     rank.step(compute_ms);
     if (i % kRemembered == 0) rank.note_negotiation();
   }
   totals[3] = median(rank.negotiating_us);
   totals[6] = median(rank.submitting_us);
-  if (auto status = rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
+  if (auto status =
+          rank.engine.allreduce<double>("totals", totals, {.op = unisono::ReduceOp::sum}).wait();
       !status) {
     fail(status);
   }
   if (rank.engine.rank() == 0) {
     const unisono::Options& options = rank.engine.options();
-    std::printf("{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
-                "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"engine_thread_cpu_ms_per_step\": %.3f, "
-                "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"buckets_per_step\": %.2f, \"submitting_us\": %.1f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
-                options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
-                totals[0] / steps, totals[1] / steps, totals[5] / steps * 1e3, totals[2] / steps * 1e3, totals[4] / steps,
-                totals[7] / steps / rank.engine.size(), totals[6] / rank.engine.size(), totals[3] / rank.engine.size(), wall / steps * 1e6);
+    std::printf(
+        "{\"order\": \"%s\", \"pacing\": \"%s\", \"ranks\": %d, \"steps\": %d, \"compute_ms\": %d, "
+        "\"messages_per_step\": %.2f, \"bytes_per_step\": %.1f, \"engine_thread_cpu_ms_per_step\": "
+        "%.3f, "
+        "\"process_cpu_ms_per_step\": %.3f, \"wakeups_per_step\": %.2f, \"buckets_per_step\": "
+        "%.2f, \"submitting_us\": %.1f, \"negotiation_us\": %.1f, \"step_us\": %.1f}\n",
+        options.order.c_str(), options.pacing.c_str(), rank.engine.size(), steps, compute_ms,
+        totals[0] / steps, totals[1] / steps, totals[5] / steps * 1e3, totals[2] / steps * 1e3,
+        totals[4] / steps, totals[7] / steps / rank.engine.size(), totals[6] / rank.engine.size(),
+        totals[3] / rank.engine.size(), wall / steps * 1e6);
   }
   return 0;
 }

@@ -148,7 +148,8 @@ double busy_wake_us() {
 
 int main() {
   const double pair = ping_pong_us(), call = ring_us(), yield = yield_us(), wait = busy_wake_us();
-  std::printf("{\"ring_us\": %.2f, \"ping_pong_us\": %.2f, \"yield_us\": %.2f, \"busy_wake_us\": %.1f}\n", call,
-              pair, yield, wait);
+  std::printf(
+      "{\"ring_us\": %.2f, \"ping_pong_us\": %.2f, \"yield_us\": %.2f, \"busy_wake_us\": %.1f}\n",
+      call, pair, yield, wait);
   return 0;
 }

@@ -53,15 +53,18 @@ void latency(int iterations) {
     if (i >= 0) times.push_back(us);
   }
   std::sort(times.begin(), times.end());
-  const auto at = [&](double q) { return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1))]; };
+  const auto at = [&](double q) {
+    return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1))];
+  };
   if (engine.rank() == 0) {
     const unisono::Stats stats = engine.stats();
     const auto each = [&](std::uint64_t n) { return static_cast<double>(n) / (iterations + 200); };
-    std::printf("{\"mode\":\"latency\",\"ranks\":%d,\"bytes\":8,\"median_us\":%.2f,\"p10_us\":%.2f,"
-                "\"p90_us\":%.2f,\"p99_us\":%.2f,\"repetitions\":%zu,\"wakeups_each\":%.3f,"
-                "\"control_messages_each\":%.3f}\n",
-                engine.size(), at(0.5), at(0.1), at(0.9), at(0.99), times.size(), each(stats.wakeups),
-                each(stats.control_messages));
+    std::printf(
+        "{\"mode\":\"latency\",\"ranks\":%d,\"bytes\":8,\"median_us\":%.2f,\"p10_us\":%.2f,"
+        "\"p90_us\":%.2f,\"p99_us\":%.2f,\"repetitions\":%zu,\"wakeups_each\":%.3f,"
+        "\"control_messages_each\":%.3f}\n",
+        engine.size(), at(0.5), at(0.1), at(0.9), at(0.99), times.size(), each(stats.wakeups),
+        each(stats.control_messages));
   }
 }
 

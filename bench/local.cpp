@@ -43,7 +43,7 @@ struct Host {
   int n = 0;
   bool crowded = false;
   Stage* stage = nullptr;
-  std::vector<std::unique_ptr<Segment>> segments;
+  std::vector<std::unique_ptr<arena::Segment>> segments;
   std::vector<std::unique_ptr<Doorbell>> bells;
 };
 
@@ -81,15 +81,15 @@ void fill(DType dtype, std::byte* data, std::size_t bytes, int value) {
 
 // Rank `me` of all sizes. Values are small whole numbers, exact in every type.
 void work(Host& host, int me, const std::vector<std::size_t>& sizes, DType dtype, bool arena) {
-  Segment& own = *host.segments[static_cast<std::size_t>(me)];
-  Heap heap(kBoardBytes, own.size());
-  std::vector<Neighbour> neighbours;
+  arena::Segment& own = *host.segments[static_cast<std::size_t>(me)];
+  arena::Heap heap(arena::kBoardBytes, own.size());
+  std::vector<arena::Neighbour> neighbours;
   for (int i = 0; i < host.n; ++i) {
     const auto index = static_cast<std::size_t>(i);
     neighbours.push_back({host.segments[index]->base(), host.segments[index]->size(),
                           host.bells[index]->ringer()});
   }
-  LocalTeam team(std::move(neighbours), me, arena ? 1 : 0, &own, &heap);
+  move::LocalTeam team(std::move(neighbours), me, arena ? 1 : 0, &own, &heap);
   std::uint32_t turn = 0;
   for (const std::size_t bytes : sizes) {
     std::vector<std::byte> memory(arena ? 0 : bytes);
@@ -104,10 +104,12 @@ void work(Host& host, int me, const std::vector<std::size_t>& sizes, DType dtype
       fill(dtype, data, bytes, 1 + me % 2 + (run & 1));
       meet(host, turn++);
       const auto begin = SteadyClock::now();
-      auto machine = make_local_allreduce(
-          team, {.dtype = dtype, .op = ReduceOp::sum, .items = {{data, data, 0, bytes}}, .bytes = bytes});
-      while (machine->step() != Step::finished) pause(host);
-      const double us = std::chrono::duration<double, std::micro>(SteadyClock::now() - begin).count();
+      auto machine = move::make_local_allreduce(
+          team,
+          {.dtype = dtype, .op = ReduceOp::sum, .items = {{data, data, 0, bytes}}, .bytes = bytes});
+      while (machine->step() != move::Step::finished) pause(host);
+      const double us =
+          std::chrono::duration<double, std::micro>(SteadyClock::now() - begin).count();
       if (run >= 0) host.stage->times_us[me][run] = static_cast<float>(us);
       std::vector<std::byte> want(bytes);
       fill(dtype, want.data(), bytes, host.n * (1 + (run & 1)) + host.n / 2);
@@ -118,11 +120,14 @@ void work(Host& host, int me, const std::vector<std::size_t>& sizes, DType dtype
       std::vector<float> slowest;
       for (int run = 0; run < runs; ++run) {
         float most = 0;
-        for (int rank = 0; rank < host.n; ++rank) most = std::max(most, host.stage->times_us[rank][run]);
+        for (int rank = 0; rank < host.n; ++rank)
+          most = std::max(most, host.stage->times_us[rank][run]);
         slowest.push_back(most);
       }
       std::sort(slowest.begin(), slowest.end());
-      const auto at = [&](std::size_t percent) { return slowest[(slowest.size() - 1) * percent / 100]; };
+      const auto at = [&](std::size_t percent) {
+        return slowest[(slowest.size() - 1) * percent / 100];
+      };
       std::printf("{\"impl\": \"unisono, no engine\", \"memory\": \"%s\", \"dtype\": \"%s\", "
                   "\"ranks\": %d, \"bytes\": %zu, \"median_us\": %.2f, \"p10_us\": %.2f, "
                   "\"p90_us\": %.2f, \"repetitions\": %d, \"checked\": true}\n",
@@ -140,14 +145,15 @@ int run(int n, const std::vector<std::size_t>& sizes, DType dtype, bool arena) {
   host.n = n;
   cpu_set_t set;
   host.crowded = ::sched_getaffinity(0, sizeof set, &set) == 0 && n > CPU_COUNT(&set);
-  void* stage = ::mmap(nullptr, sizeof(Stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* stage =
+      ::mmap(nullptr, sizeof(Stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (stage == MAP_FAILED) fail("no memory");
   host.stage = static_cast<Stage*>(stage);
   const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
   for (int i = 0; i < n; ++i) {
-    auto segment = Segment::create(kBoardBytes + 4 * most + (64 << 20));
+    auto segment = arena::Segment::create(arena::kBoardBytes + 4 * most + (64 << 20));
     if (!segment) fail(segment.status().to_string());
-    host.segments.push_back(std::make_unique<Segment>(std::move(*segment)));
+    host.segments.push_back(std::make_unique<arena::Segment>(std::move(*segment)));
     host.bells.push_back(std::make_unique<Doorbell>());
   }
   std::vector<pid_t> ranks;

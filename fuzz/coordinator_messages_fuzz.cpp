@@ -16,30 +16,32 @@ namespace {
 const Members kMembers = Members::of(RankList{10, 12, 14}, 12);
 
 void requests(std::span<const std::byte> bytes) {
-  auto slices = decode_requests(10, bytes);
+  auto slices = order::decode_requests(10, bytes);
   if (!slices) return;
-  for (const RequestSlice& slice : *slices) static_cast<void>(decode_slice(10, slice));
+  for (const order::RequestSlice& slice : *slices)
+    static_cast<void>(order::decode_slice(10, slice));
 }
 
 void round(std::span<const std::byte> bytes) {
-  auto got = decode_round(10, bytes, kMembers, 0, 5);
+  auto got = order::decode_round(10, bytes, kMembers, 0, 5);
   if (!got) return;
-  for (const Answer& answer : got->answers) {
-    must(sound(answer.response, kMembers.ranks.size()), "an unsound response was let through");
+  for (const order::Answer& answer : got->answers) {
+    must(order::sound(answer.response, kMembers.ranks.size()),
+         "an unsound response was let through");
   }
 }
 
 void wave(std::span<const std::byte> bytes) {
-  auto got = decode_wave(10, bytes);
+  auto got = order::decode_wave(10, bytes);
   if (!got) return;
   std::vector<Bytes> riders;
   for (const auto rider : got->riders) riders.emplace_back(rider.begin(), rider.end());
-  const Bytes written = encode_wave(got->kind, got->round, got->sleep, riders);
-  must(decode_wave(10, written).ok(), "a wave that was read cannot be written");
+  const Bytes written = order::encode_wave(got->kind, got->round, got->sleep, riders);
+  must(order::decode_wave(10, written).ok(), "a wave that was read cannot be written");
 }
 
 void mail(std::span<const std::byte> bytes) {
-  EpochMail mail;
+  order::EpochMail mail;
   for (const bool consented : {false, true}) static_cast<void>(mail.open(10, bytes, consented));
   for (const auto& [from, message] : mail.advance()) must(from == 10, "mail from nobody");
   static_cast<void>(mail.open(10, bytes, true));
@@ -55,18 +57,19 @@ void take_apart(std::span<const std::byte> bytes) {
 }
 
 std::vector<Bytes> seeds() {
-  LocalQueue::Entry entry;
-  entry.request = tensor_request("x", {2, 3});
-  Answer whole, alike;
+  order::LocalQueue::Entry entry;
+  entry.request = order::tensor_request("x", {2, 3});
+  order::Answer whole, alike;
   whole.response.sequence = 5;
   whole.response.tensors = {entry.request};
   alike.response.sequence = 6;
   alike.alike = true;
-  alike.response.tensors = {tensor_request("y")};
-  const Bytes asked = encode_requests({&entry});
-  return {chosen(0, asked), chosen(1, encode_round(3, encode_answers({whole, alike}))),
-          chosen(2, encode_wave(WaveKind::up, 4, Nanos(-5), {asked, {}})),
-          chosen(3, EpochMail{}.seal(asked))};
+  alike.response.tensors = {order::tensor_request("y")};
+  const Bytes asked = order::encode_requests({&entry});
+  return {chosen(0, asked),
+          chosen(1, order::encode_round(3, order::encode_answers({whole, alike}))),
+          chosen(2, order::encode_wave(order::WaveKind::up, 4, Nanos(-5), {asked, {}})),
+          chosen(3, order::EpochMail{}.seal(asked))};
 }
 
 }  // namespace unisono::fuzz

@@ -12,7 +12,7 @@ namespace {
 
 using Wire = std::deque<std::byte>;
 
-class WireStream final : public Stream {
+class WireStream final : public transport::Stream {
  public:
   WireStream(Wire* in, Wire* out, std::size_t step) : in_(in), out_(out), step_(step) {}
   std::size_t write(std::span<const std::byte> bytes) override {
@@ -35,43 +35,49 @@ class WireStream final : public Stream {
   std::size_t step_;
 };
 
-struct Sink final : FrameSink {
-  Result<std::byte*> place(const FrameHeader& header) override {
-    if (header.length > 1 << 16) return Status(Code::out_of_memory, "longer than anything sent here");
+struct Sink final : transport::FrameSink {
+  Result<std::byte*> place(const transport::FrameHeader& header) override {
+    if (header.length > 1 << 16)
+      return Status(Code::out_of_memory, "longer than anything sent here");
     payload.resize(static_cast<std::size_t>(header.length));
     return payload.data();
   }
-  void deliver(LaneKind, const FrameHeader& header) override {
+  void deliver(transport::LaneKind, const transport::FrameHeader& header) override {
     payloads.push_back(header.length == 0 ? Bytes{} : payload);
   }
   Bytes payload;
   std::vector<Bytes> payloads;
 };
 
-constexpr SealKind kSeals[] = {SealKind::hash, SealKind::chacha20_poly1305, SealKind::aes_256_gcm};
+constexpr transport::SealKind kSeals[] = {transport::SealKind::hash,
+                                          transport::SealKind::chacha20_poly1305,
+                                          transport::SealKind::aes_256_gcm};
 
 // Side 0 sends, side 1 receives: one's `out` is the other's `in`.
-Link lane(Wire& in, Wire& out, LaneKind kind, SealKind seal, int side,
-          std::size_t step = SIZE_MAX) {
-  LaneSecret secret{seal, {}, {}};
+transport::Link lane(Wire& in, Wire& out, transport::LaneKind kind, transport::SealKind seal,
+                     int side, std::size_t step = SIZE_MAX) {
+  transport::LaneSecret secret{seal, {}, {}};
   secret.out.fill(static_cast<unsigned char>(1 + side));
   secret.in.fill(static_cast<unsigned char>(2 - side));
-  return Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, secret);
+  return transport::Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, secret);
 }
 
 }  // namespace
 
 void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
-  const LaneKind kind = choices.below(2) == 0 ? LaneKind::control : LaneKind::data;
+  const transport::LaneKind kind =
+      choices.below(2) == 0 ? transport::LaneKind::control : transport::LaneKind::data;
   const bool raw = choices.below(2) == 0;
-  const SealKind seal = kSeals[choices.below(3)];
+  const transport::SealKind seal = kSeals[choices.below(3)];
   const std::size_t step = 1 + choices.byte();
   Wire wire, nowhere;
   std::vector<Bytes> sent;
   if (!raw) {
-    Link sender = lane(nowhere, wire, kind, seal, 0);
-    const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
+    transport::Link sender = lane(nowhere, wire, kind, seal, 0);
+    const transport::FrameKind frame = kind == transport::LaneKind::data
+                                           ? transport::FrameKind::data
+                                           : transport::FrameKind::message;
     for (unsigned left = 1 + choices.below(4); left > 0; --left) {
       const auto payload = choices.take(choices.below(64));
       sent.emplace_back(payload.begin(), payload.end());
@@ -84,7 +90,7 @@ void take_apart(std::span<const std::byte> bytes) {
   const auto rest = choices.rest();
   wire.insert(wire.end(), rest.begin(), rest.end());
   Sink sink;
-  Link receiver = lane(wire, nowhere, kind, seal, 1, step);
+  transport::Link receiver = lane(wire, nowhere, kind, seal, 1, step);
   for (bool on = true; on;) {
     const auto pumped = receiver.pump(sink);
     on = pumped.moved && pumped.why.ok() && !pumped.ended;
@@ -97,20 +103,23 @@ void take_apart(std::span<const std::byte> bytes) {
 
 std::vector<Bytes> seeds() {
   std::vector<Bytes> all;
-  for (const LaneKind kind : {LaneKind::control, LaneKind::data}) {
+  for (const transport::LaneKind kind : {transport::LaneKind::control, transport::LaneKind::data}) {
     Wire wire, nowhere;
-    Link sender = lane(nowhere, wire, kind, SealKind::hash, 0);
-    const FrameKind frame = kind == LaneKind::data ? FrameKind::data : FrameKind::message;
+    transport::Link sender = lane(nowhere, wire, kind, transport::SealKind::hash, 0);
+    const transport::FrameKind frame = kind == transport::LaneKind::data
+                                           ? transport::FrameKind::data
+                                           : transport::FrameKind::message;
     sender.send(frame, 7, bytes_of("a payload"), nullptr);
-    if (kind == LaneKind::control) sender.send(FrameKind::beat, 0, {}, nullptr);
-    sender.send(FrameKind::goodbye, 0, {}, nullptr);
+    if (kind == transport::LaneKind::control)
+      sender.send(transport::FrameKind::beat, 0, {}, nullptr);
+    sender.send(transport::FrameKind::goodbye, 0, {}, nullptr);
     Bytes seed{std::byte{static_cast<std::uint8_t>(kind)}, std::byte{0}, std::byte{0},
                std::byte{40}};
     seed.insert(seed.end(), wire.begin(), wire.end());
     all.push_back(std::move(seed));
     all.push_back({std::byte{static_cast<std::uint8_t>(kind)}, std::byte{1}, std::byte{2},
-                   std::byte{5}, std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{3},
-                   std::byte{9}, std::byte{2}, std::byte{8}, std::byte{8}});
+                   std::byte{5}, std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2},
+                   std::byte{3}, std::byte{9}, std::byte{2}, std::byte{8}, std::byte{8}});
   }
   return all;
 }

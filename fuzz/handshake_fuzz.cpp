@@ -12,8 +12,10 @@
 namespace unisono::fuzz {
 namespace {
 
-const JobKey kKey{1, 2, 3};
-const Hello kHello{kProtocolVersion, Purpose::control, 3, 4, 1, SealKind::aes_256_gcm};
+const rendezvous::JobKey kKey{1, 2, 3};
+const rendezvous::Hello kHello{
+    rendezvous::kProtocolVersion,    rendezvous::Purpose::control, 3, 4, 1,
+    transport::SealKind::aes_256_gcm};
 
 struct Pair {
   Fd end, other;
@@ -36,8 +38,8 @@ struct Pair {
 };
 
 void relay(Choices choices) {
-  ClientHandshake client(kKey, kHello);
-  ServerHandshake server(kKey, 1);
+  rendezvous::ClientHandshake client(kKey, kHello);
+  rendezvous::ServerHandshake server(kKey, 1);
   const Pair c, s;
   const unsigned victim = choices.below(5);
   bool changed = false;
@@ -52,8 +54,8 @@ void relay(Choices choices) {
     if (i == victim) changed = damage(message, choices);
     (from_client ? s : c).give(message);
   }
-  const bool done = client.step(c.end.get()) == HandshakeState::done &&
-                    server.step(s.end.get()) == HandshakeState::done;
+  const bool done = client.step(c.end.get()) == rendezvous::HandshakeState::done &&
+                    server.step(s.end.get()) == rendezvous::HandshakeState::done;
   must(done == !changed, "a handshake that was tampered with was believed, or a whole one was not");
 }
 
@@ -63,25 +65,25 @@ void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
   const unsigned what = choices.below(3);
   if (what == 2) return relay(choices);
-  Hello hello;
-  static_cast<void>(parse_hello(choices.rest(), hello));
+  rendezvous::Hello hello;
+  static_cast<void>(rendezvous::parse_hello(choices.rest(), hello));
   const Pair pair;
-  ClientHandshake client(kKey, kHello);
-  ServerHandshake server(kKey, 1);
+  rendezvous::ClientHandshake client(kKey, kHello);
+  rendezvous::ServerHandshake server(kKey, 1);
   for (int piece = 0; piece < 3 && (piece == 0 || !choices.empty()); ++piece) {
     const std::size_t length = piece == 2 ? 4096 : choices.byte();
     pair.give(choices.take(length));
     const auto state = what == 0 ? server.step(pair.end.get()) : client.step(pair.end.get());
-    must(state != HandshakeState::done, "bytes without the key were believed");
-    if (state == HandshakeState::failed) {
+    must(state != rendezvous::HandshakeState::done, "bytes without the key were believed");
+    if (state == rendezvous::HandshakeState::failed) {
       must(!(what == 0 ? server.status() : client.status()).ok(), "a failure without a reason");
     }
   }
 }
 
 std::vector<Bytes> seeds() {
-  ClientHandshake client(kKey, kHello);
-  ServerHandshake server(kKey, 1);
+  rendezvous::ClientHandshake client(kKey, kHello);
+  rendezvous::ServerHandshake server(kKey, 1);
   const Pair c, s;
   client.step(c.end.get());
   const Bytes hello = c.take();

@@ -7,14 +7,16 @@
 namespace unisono::fuzz {
 
 void take_apart(std::span<const std::byte> bytes) {
-  const auto note = parse_note(bytes);
+  const auto note = rendezvous::parse_note(bytes);
   if (!note) return;
-  must(encode_note(*note) == Bytes(bytes.begin(), bytes.end()), "a note reads as another than it is");
+  must(rendezvous::encode_note(*note) == Bytes(bytes.begin(), bytes.end()),
+       "a note reads as another than it is");
 }
 
 std::vector<Bytes> seeds() {
-  return {encode_note({{JobKey{1, 2, 3}, "127.0.0.1:29500"}, "a place", 4711, 123456}),
-          encode_note({})};
+  return {rendezvous::encode_note(
+              {{rendezvous::JobKey{1, 2, 3}, "127.0.0.1:29500"}, "a place", 4711, 123456}),
+          rendezvous::encode_note({})};
 }
 
 }  // namespace unisono::fuzz

@@ -19,10 +19,15 @@ Request example() {
   return request;
 }
 
-template <typename T>
-Bytes encoded(const T& value) {
+Bytes encoded(const Request& request) {
   ByteWriter out;
-  encode(value, out);
+  encode_request(request, out);
+  return out.take();
+}
+
+Bytes encoded(const Response& response) {
+  ByteWriter out;
+  encode_response(response, out);
   return out.take();
 }
 

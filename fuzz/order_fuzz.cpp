@@ -13,25 +13,25 @@ namespace {
 constexpr std::array kStrategies = {"coordinator", "tree", "cache", "topo", "auto"};
 constexpr std::array kPacings = {"event", "cycle", "gs", "nbcs"};
 
-VirtualNet net_of(unsigned strategy, unsigned pacing) {
-  OrderSettings settings;
+order::VirtualNet net_of(unsigned strategy, unsigned pacing) {
+  order::OrderSettings settings;
   settings.pacing = kPacings[pacing];
   settings.tree_radix = 2;
   settings.learn_steps = 1;
   settings.stall_limit = std::chrono::seconds(100);
-  VirtualNet net(kStrategies[strategy], 3, 1, settings);
+  order::VirtualNet net(kStrategies[strategy], 3, 1, settings);
   if (pacing != 0) net.cycle = settings.cycle;
   return net;
 }
 
 // Everybody says everything of two steps, so that there is something to be confused about.
-void say(VirtualNet& net) {
+void say(order::VirtualNet& net) {
   for (int step = 0; step < 2; ++step) {
-    net.submit_all(tensor_request("x"));
-    for (int i = 0; i < net.size(); ++i) net.submit(i, group_request("g", {"a", "b"}));
+    net.submit_all(order::tensor_request("x"));
+    for (int i = 0; i < net.size(); ++i) net.submit(i, order::group_request("g", {"a", "b"}));
     net.settle();
   }
-  for (int i = 0; i < 2; ++i) net.submit(i, tensor_request("late"));
+  for (int i = 0; i < 2; ++i) net.submit(i, order::tensor_request("late"));
   net.shake(6);
 }
 
@@ -40,15 +40,15 @@ void say(VirtualNet& net) {
 void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
   const unsigned strategy = choices.below(kStrategies.size());
-  VirtualNet net = net_of(strategy, choices.below(kPacings.size()));
+  order::VirtualNet net = net_of(strategy, choices.below(kPacings.size()));
   say(net);
   while (!choices.empty()) {
     const int to = static_cast<int>(choices.below(3)), from = static_cast<int>(choices.below(3));
     const auto message = choices.take(choices.byte());
     if (from == to) continue;
-    const Status status = net.at(to).receive(VirtualNet::rank(from), message, net.now());
+    const Status status = net.at(to).receive(order::VirtualNet::rank(from), message, net.now());
     must(status.ok() || status.code() == Code::corrupted, "a fault of another kind");
-    OrderOutput out;
+    order::OrderOutput out;
     net.at(to).negotiate(net.now(), out);
   }
 }
@@ -57,7 +57,7 @@ std::vector<Bytes> seeds() {
   std::vector<Bytes> all;
   for (unsigned s = 0; s < kStrategies.size(); ++s) {
     for (unsigned p = 0; p < 2; ++p) {
-      VirtualNet net = net_of(s, p);
+      order::VirtualNet net = net_of(s, p);
       net.keep_messages = true;
       say(net);
       Bytes seed{std::byte(s), std::byte(p)};

@@ -6,15 +6,15 @@
 #include <sys/socket.h>
 
 #include "base/os/fd.hpp"
-#include "rendezvous/bootstrap/council.hpp"
-#include "rendezvous/handshake/record_channel.hpp"
+#include "rendezvous/bootstrap/root_exchange.hpp"
+#include "rendezvous/handshake/record_stream.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {
 namespace {
 
 constexpr std::size_t kLongest = 512;
-using End = RecordChannel::End;
+using End = rendezvous::RecordStream::End;
 
 std::pair<Fd, Fd> sockets() {
   int pair[2];
@@ -25,16 +25,16 @@ std::pair<Fd, Fd> sockets() {
 
 void raw(std::span<const std::byte> bytes) {
   auto [mine, theirs] = sockets();
-  RecordChannel channel(std::move(mine), Session{}, End::server, kLongest);
+  rendezvous::RecordStream channel(std::move(mine), rendezvous::Session{}, End::server, kLongest);
   static_cast<void>(::send(theirs.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   static_cast<void>(channel.pump());
 }
 
 void relay(Choices choices) {
   auto [mine, between] = sockets();
-  Session session;
+  rendezvous::Session session;
   session.record_key[0] = 5;
-  RecordChannel sender(std::move(mine), session, End::client, kLongest);
+  rendezvous::RecordStream sender(std::move(mine), session, End::client, kLongest);
   std::vector<Bytes> sent;
   for (unsigned left = 1 + choices.below(3); left > 0; --left) {
     const auto record = choices.take(choices.below(40));
@@ -47,7 +47,7 @@ void relay(Choices choices) {
   wire.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   damage(wire, choices);
   auto [end, feed] = sockets();
-  RecordChannel receiver(std::move(end), session, End::server, kLongest);
+  rendezvous::RecordStream receiver(std::move(end), session, End::server, kLongest);
   static_cast<void>(::send(feed.get(), wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   static_cast<void>(receiver.pump());
   for (std::size_t i = 0;; ++i) {
@@ -65,16 +65,17 @@ void take_apart(std::span<const std::byte> bytes) {
     case 0: return raw(choices.rest());
     case 1: return relay(choices);
     case 2: {
-      const auto record = decode_record(choices.rest());
+      const auto record = rendezvous::decode_record(choices.rest());
       if (!record) must(record.status().code() <= Code::internal, "a code that does not exist");
       return;
     }
     default: {
       const std::size_t count = choices.below(5);
-      if (auto words = decode_words(choices.rest(), count)) {
+      if (auto words = rendezvous::decode_words(choices.rest(), count)) {
         must(words->size() == count, "another number of words than there are ranks");
-        must(encode_words(*words) == Bytes(choices.rest().begin(), choices.rest().end()),
-             "words that were read are not those that were written");
+        must(
+            rendezvous::encode_words(*words) == Bytes(choices.rest().begin(), choices.rest().end()),
+            "words that were read are not those that were written");
       }
     }
   }
@@ -84,9 +85,9 @@ std::vector<Bytes> seeds() {
   const Status lost(Code::peer_lost, "rank 1 went away", {1, "host", 4711, ""});
   return {chosen(0, chosen(3, Bytes(40))),
           chosen(1, bytes_of(std::string_view("\1\3abc\2de\0\0", 10))),
-          chosen(2, encode_word(bytes_of("word"))),
-          chosen(2, encode_failure(lost)),
-          chosen(3, chosen(2, encode_words({bytes_of("one"), bytes_of("")})))};
+          chosen(2, rendezvous::encode_word(bytes_of("word"))),
+          chosen(2, rendezvous::encode_failure(lost)),
+          chosen(3, chosen(2, rendezvous::encode_words({bytes_of("one"), bytes_of("")})))};
 }
 
 }  // namespace unisono::fuzz

@@ -14,27 +14,27 @@ const Members kMembers = Members::of(RankList{10, 12, 14}, 12);
 const Members kLeader = Members::of(RankList{10, 12, 14}, 10);
 
 void lesson(std::span<const std::byte> bytes) {
-  TopoTalk talk(kLeader, 2, 0);
+  order::TopoTalk talk(kLeader, 2, 0);
   for (const Rank from : {12, 14}) {
     ByteReader in(bytes);
     if (!talk.receive_lesson(from, in)) return;
   }
-  Lesson own;
+  order::Lesson own;
   ByteReader in(bytes);
-  own = Lesson::decode(in);
+  own = order::Lesson::decode(in);
   talk.learned(own);
-  std::optional<Lesson> of_all;
+  std::optional<order::Lesson> of_all;
   static_cast<void>(talk.pass_on(of_all));
 }
 
 void plan(std::span<const std::byte> bytes) {
-  TopoTalk talk(kMembers, 2, 0);
+  order::TopoTalk talk(kMembers, 2, 0);
   ByteReader in(bytes);
   auto offer = talk.receive_plan(10, in);
   if (!offer) return;
-  const TopoPlan& got = *offer->plan;
+  const order::TopoPlan& got = *offer->plan;
   for (std::size_t b = 0; b < got.size(); ++b) {
-    must(plannable({got.bucket(b).data(), 1}) || !got.bucket(b).front().group.empty(),
+    must(order::plannable({got.bucket(b).data(), 1}) || !got.bucket(b).front().group.empty(),
          "a bucket that no collective carries");
     for (const Request& request : got.bucket(b)) {
       const auto* place = got.find(request.name);
@@ -44,17 +44,17 @@ void plan(std::span<const std::byte> bytes) {
 }
 
 void nudge(std::span<const std::byte> bytes) {
-  TopoTalk talk(kMembers, 2, 0);
+  order::TopoTalk talk(kMembers, 2, 0);
   ByteReader in(bytes);
   if (auto got = talk.receive_nudge(10, in)) talk.send_nudge(*got, 10);
-  std::vector<OrderMessage> out;
+  std::vector<order::OrderMessage> out;
   talk.take_messages(out);
 }
 
 constexpr std::array kParsers = {lesson, plan, nudge};
 
 // Behind the byte that says what kind of message it is.
-Bytes body(const std::vector<OrderMessage>& messages) {
+Bytes body(const std::vector<order::OrderMessage>& messages) {
   must(!messages.empty(), "nothing was said");
   return {messages.front().bytes.begin() + 1, messages.front().bytes.end()};
 }
@@ -68,12 +68,12 @@ void take_apart(std::span<const std::byte> bytes) {
 
 std::vector<Bytes> seeds() {
   ByteWriter learned;
-  Lesson{1, 99, {{0, 1, 1}, {0, 0, 2}}}.encode(learned);
-  auto group = group_request("g", {"a", "b"});
-  const auto offered = std::make_shared<const TopoPlan>(
-      std::vector<std::vector<Request>>{{tensor_request("x"), tensor_request("y")}, group});
-  std::vector<OrderMessage> out, more;
-  TopoTalk leader(kLeader, 2, 0);
+  order::Lesson{1, 99, {{0, 1, 1}, {0, 0, 2}}}.encode(learned);
+  auto group = order::group_request("g", {"a", "b"});
+  const auto offered = std::make_shared<const order::TopoPlan>(std::vector<std::vector<Request>>{
+      {order::tensor_request("x"), order::tensor_request("y")}, group});
+  std::vector<order::OrderMessage> out, more;
+  order::TopoTalk leader(kLeader, 2, 0);
   leader.send_plan({1, offered});
   leader.take_messages(out);
   leader.send_nudge({1, 5});

@@ -12,38 +12,40 @@
 namespace unisono::fuzz {
 namespace {
 
-constexpr TreeShape kShape{70, 3};
+constexpr order::TreeShape kShape{70, 3};
 
 void up(std::span<const std::byte> bytes) {
-  auto got = decode_up(10, bytes, kShape, 1);
+  auto got = order::decode_up(10, bytes, kShape, 1);
   if (!got) return;
-  const MemberBits below = kShape.subtree(1);
-  for (const UpParcel& parcel : got->parcels) {
+  const order::MemberBits below = kShape.subtree(1);
+  for (const order::UpParcel& parcel : got->parcels) {
     must(!parcel.members || parcel.members->within(below), "a child speaks for others");
-    for (const RequestSlice& slice : parcel.parcel.requests) {
-      static_cast<void>(decode_slice(10, slice));
+    for (const order::RequestSlice& slice : parcel.parcel.requests) {
+      static_cast<void>(order::decode_slice(10, slice));
     }
   }
-  for (const Deed& deed : got->deeds) must(below.test(deed.member), "a deed of another's member");
+  for (const order::LastActivity& activity : got->activities)
+    must(below.test(activity.member), "a deed of another's member");
 }
 
 void down(std::span<const std::byte> bytes) {
-  auto got = decode_down(10, bytes, kShape.members, 0, 5);
-  if (got) static_cast<void>(encode_down(*got));
+  auto got = order::decode_down(10, bytes, kShape.members, 0, 5);
+  if (got) static_cast<void>(order::encode_down(*got));
 }
 
-void parcel(std::span<const std::byte> bytes) { static_cast<void>(view_parcel(bytes)); }
+void parcel(std::span<const std::byte> bytes) { static_cast<void>(order::view_parcel(bytes)); }
 
 void positions(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
-  const auto got = get_positions(in);
+  const auto got = order::get_positions(in);
   if (!in.finished()) return;
   must(std::adjacent_find(got.begin(), got.end(), std::greater_equal<>()) == got.end(),
        "positions that do not ascend");
   ByteWriter out;
-  put_positions(out, got);
+  order::put_positions(out, got);
   ByteReader second(out.bytes());
-  must(get_positions(second) == got && second.finished(), "positions change when written down");
+  must(order::get_positions(second) == got && second.finished(),
+       "positions change when written down");
 }
 
 constexpr std::array kParsers = {up, down, parcel, positions};
@@ -56,38 +58,38 @@ void take_apart(std::span<const std::byte> bytes) {
 }
 
 std::vector<Bytes> seeds() {
-  LocalQueue::Entry entry;
-  entry.request = tensor_request("x", {2, 3});
-  LocalQueue::Entry* const entries[] = {&entry};
-  const Bytes one = encode_parcel(entries);
-  UpBatch batch;
+  order::LocalQueue::Entry entry;
+  entry.request = order::tensor_request("x", {2, 3});
+  order::LocalQueue::Entry* const entries[] = {&entry};
+  const Bytes one = order::encode_parcel(entries);
+  order::UpBatch batch;
   batch.ready(3);
   batch.ready(9);
   batch.invalid(4);
   batch.whole(one, Nanos(5000));
-  MemberBits some(kShape.members);
+  order::MemberBits some(kShape.members);
   some.set(1);
   batch.some(some, one, Nanos(5000));
-  batch.deed({1, "y", Nanos(1000)});
-  DownMessage message;
+  batch.activity({1, "y", Nanos(1000)});
+  order::DownMessage message;
   message.round = 2;
   message.erased = {1, 2, 7};
   message.inquiries = {"y"};
-  Answer whole, alike, failed;
+  order::Answer whole, alike, failed;
   whole.response.sequence = 5;
   whole.response.tensors = {entry.request};
   alike.alike = true;
   alike.response.sequence = 6;
-  alike.response.tensors = {tensor_request("y")};
+  alike.response.tensors = {order::tensor_request("y")};
   failed.response.sequence = 7;
   failed.response.error = Status(Code::mismatch, "no");
-  failed.response.tensors = {tensor_request("z")};
+  failed.response.tensors = {order::tensor_request("z")};
   failed.counted = {some};
   message.answers = {whole, alike, failed};
   ByteWriter sparse, dense;
-  put_positions(sparse, {1, 1000, 100000});
-  put_positions(dense, {8, 9, 10, 11, 12, 13, 14, 15, 16, 17});
-  return {chosen(0, batch.encode(0, 1)), chosen(1, encode_down(message)), chosen(2, one),
+  order::put_positions(sparse, {1, 1000, 100000});
+  order::put_positions(dense, {8, 9, 10, 11, 12, 13, 14, 15, 16, 17});
+  return {chosen(0, batch.encode(0, 1)), chosen(1, order::encode_down(message)), chosen(2, one),
           chosen(3, sparse.bytes()), chosen(3, dense.bytes())};
 }
 

@@ -46,7 +46,7 @@ enum class ReduceOp : std::uint8_t {
   product = 4,
   logical_and = 5,
   logical_or = 6,
-  adasum = 7,                           // allreduce of floats only: adds what differs, averages what agrees
+  adasum = 7,  // allreduce of floats only: adds what differs, averages what agrees
 };
 inline constexpr int kReduceOpCount = 8;
 inline constexpr int kElementwiseOpCount = 7;  // those below work element by element

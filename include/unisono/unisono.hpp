@@ -24,14 +24,17 @@
 #include <vector>
 
 #include "unisono/options.hpp"
+#include "unisono/stats_table.h"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono {
 
 struct TicketState;
+namespace engine {
 class EngineCore;
 class WorldCore;
+}  // namespace engine
 
 // What a finished operation gave beyond what was written to the caller's output.
 struct Output {
@@ -102,10 +105,10 @@ class UNISONO_API ThreadWorld {
  public:
   explicit ThreadWorld(int size);
   int size() const;
-  std::shared_ptr<WorldCore> core() const { return core_; }
+  std::shared_ptr<engine::WorldCore> core() const { return core_; }
 
  private:
-  std::shared_ptr<WorldCore> core_;
+  std::shared_ptr<engine::WorldCore> core_;
 };
 
 // A piece of memory that all ranks of the host map. Collectives on it need no copies. Freed when the
@@ -133,14 +136,14 @@ class UNISONO_API ArenaBlock {
 // any other tensor would be untouched.
 class UNISONO_API Arena {
  public:
-  explicit Arena(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
+  explicit Arena(std::shared_ptr<engine::EngineCore> core) : core_(std::move(core)) {}
   // Aligned to 4 KiB and zero. out_of_memory when the arena or the machine has no room.
   Result<ArenaBlock> allocate(std::size_t bytes) const;
   std::size_t used() const;
   std::size_t capacity() const;
 
  private:
-  std::shared_ptr<EngineCore> core_;
+  std::shared_ptr<engine::EngineCore> core_;
 };
 
 // An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
@@ -149,7 +152,7 @@ class UNISONO_API Arena {
 class UNISONO_API Persistent {
  public:
   Persistent() = default;
-  Persistent(std::shared_ptr<EngineCore> core, std::uint32_t id)
+  Persistent(std::shared_ptr<engine::EngineCore> core, std::uint32_t id)
       : core_(std::move(core)), id_(id) {}
   // The previous Ticket must be done; a Ticket that fails at once says so otherwise.
   Ticket start() const;
@@ -158,7 +161,7 @@ class UNISONO_API Persistent {
   Status release() const;
 
  private:
-  std::shared_ptr<EngineCore> core_;
+  std::shared_ptr<engine::EngineCore> core_;
   std::uint32_t id_ = 0;
 };
 
@@ -177,32 +180,22 @@ struct Identity {
 // sets are a plan that the program follows by binding its threads. All empty when there is none.
 struct Placement {
   std::vector<int> engine;
-  std::vector<int> input;                   // empty although the others are not: shares with compute
+  std::vector<int> input;  // empty although the others are not: shares with compute
   std::vector<int> compute;
   std::string reason;                       // in a sentence: what was planned from what, or why not
 };
 
+// What an engine has counted since it joined; stats_table.h says what each number means.
 struct Stats {
-  std::uint64_t control_messages = 0;       // of the negotiation
-  std::uint64_t control_bytes = 0;
-  std::uint64_t data_bytes = 0;
-  std::uint64_t cycles = 0;                 // negotiation rounds
-  std::uint64_t buckets = 0;
-  std::uint64_t operations = 0;
-  std::uint64_t operations_failed = 0;
-  std::uint64_t cache_hits = 0;
-  std::uint64_t cache_misses = 0;
-  std::uint64_t strangers = 0;              // connections that failed authentication
-  std::uint64_t wakeups = 0;
-  std::uint64_t order_digest = 0;           // hash of the agreed order so far, equal on all ranks
-  std::uint64_t in_flight = 0;
-  double engine_cpu_s = 0;
-  double exposed_s = 0;                     // time callers spent inside wait()
-  // Where tensors (the first two) and buckets spent their time; see Timing.
-  double negotiation_s = 0, wait_tensors_s = 0, pack_s = 0, wait_data_s = 0, move_s = 0, unpack_s = 0;
+#define UNISONO_COUNT(name, about) std::uint64_t name = 0;
+#define UNISONO_TIME(name, about) double name##_s = 0;
+#define UNISONO_SECONDS(name, about) double name = 0;
+  UNISONO_STATS(UNISONO_COUNT, UNISONO_TIME, UNISONO_COUNT, UNISONO_SECONDS)
+#undef UNISONO_COUNT
+#undef UNISONO_TIME
+#undef UNISONO_SECONDS
   // Whom the others waited for during the last seconds; -1 when nobody stands out.
   Rank slow_rank = -1;
-  double slow_late_s = 0;                   // how long after the median rank its tensors come
   std::string verdict;                      // the same in a sentence
 };
 
@@ -307,10 +300,10 @@ class UNISONO_API Engine {
   Ticket switch_order(std::string_view strategy, ProcessSetId set = kWorld);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
   void shutdown();
-  std::shared_ptr<EngineCore> core() const { return core_; }
+  std::shared_ptr<engine::EngineCore> core() const { return core_; }
 
  private:
-  explicit Engine(std::shared_ptr<EngineCore> core);
+  explicit Engine(std::shared_ptr<engine::EngineCore> core);
   template <typename Join>
   static Result<Engine> joined(Join join);
   Ticket administer(Operation operation, const Settings& settings = {});
@@ -322,7 +315,7 @@ class UNISONO_API Engine {
             .output = output, .members = {}, .keep_alive = {}};
   }
 
-  std::shared_ptr<EngineCore> core_;
+  std::shared_ptr<engine::EngineCore> core_;
 };
 
 // What runs of a list have in common: as many tensors, or about as many bytes.

@@ -12,7 +12,7 @@
 #include "base/data/text.hpp"
 #include "model/options/cpu_request.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 
 std::vector<int> bound_cpus() {
   cpu_set_t set;
@@ -57,4 +57,4 @@ ScopedBinding::~ScopedBinding() {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::affinity

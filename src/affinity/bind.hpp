@@ -8,7 +8,7 @@
 
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 
 // Ascending; empty when the kernel does not tell.
 std::vector<int> bound_cpus();
@@ -30,4 +30,4 @@ class ScopedBinding {
   Status status_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::affinity

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-namespace unisono {
+namespace unisono::affinity {
 namespace {
 
 // Each body runs on a thread of its own, whose mask may be spoilt.
@@ -58,4 +58,4 @@ TEST(Bind, ScopeWithoutCpusDoesNothing) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::affinity

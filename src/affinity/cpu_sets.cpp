@@ -8,7 +8,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 namespace {
 
 using Cores = std::vector<Cpus>;
@@ -123,4 +123,4 @@ Result<Placement> place_rank(std::string_view cpu_sets, int local_rank, int loca
                        *request);
 }
 
-}  // namespace unisono
+}  // namespace unisono::affinity

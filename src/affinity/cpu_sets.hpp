@@ -12,7 +12,7 @@
 #include "affinity/topology.hpp"
 #include "unisono/unisono.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 
 // The cores of one rank of a host; none when there are fewer cores than ranks.
 std::vector<Cpus> cores_of_rank(const Topology& topology, int local_rank, int local_size);
@@ -25,4 +25,4 @@ Result<Placement> plan_cpu_sets(const Topology& topology, int local_rank, int lo
 // The same for the calling thread's topology and the text of the option cpu_sets.
 Result<Placement> place_rank(std::string_view cpu_sets, int local_rank, int local_size);
 
-}  // namespace unisono
+}  // namespace unisono::affinity

@@ -9,7 +9,7 @@
 
 #include "base/data/rng.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 namespace {
 
 using testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(CpuSets, SharesAreDisjointAndNothingIsLost) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::affinity

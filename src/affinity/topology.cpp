@@ -9,7 +9,7 @@
 #include "model/options/option_values.hpp"
 #include "affinity/bind.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 
 int Topology::cores() const {
   std::size_t count = 0;
@@ -18,7 +18,9 @@ int Topology::cores() const {
 }
 
 std::string Topology::to_string() const {
-  const auto cache = [](std::int64_t bytes) { return bytes == 0 ? "unknown" : format_bytes(bytes); };
+  const auto cache = [](std::int64_t bytes) {
+    return bytes == 0 ? "unknown" : format_bytes(bytes);
+  };
   return cat("NUMA nodes: ", nodes.size(), ", cores: ", cores(), ", CPUs: ", allowed.size(),
              ", quota: ", quota, ", L2: ", cache(l2_bytes), ", last cache: ", cache(llc_bytes),
              " (", source, ")");
@@ -42,4 +44,4 @@ Topology read_topology() {
   return topology;
 }
 
-}  // namespace unisono
+}  // namespace unisono::affinity

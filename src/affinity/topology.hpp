@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace unisono {
+namespace unisono::affinity {
 
 using Cpus = std::vector<int>;              // the kernel's numbers, ascending
 
@@ -40,4 +40,4 @@ Topology topology_from_mask(Cpus allowed);
 // stands for the machine in tests.
 std::optional<Topology> topology_from_hwloc(Cpus allowed, const char* synthetic = nullptr);
 
-}  // namespace unisono
+}  // namespace unisono::affinity

@@ -14,7 +14,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 namespace {
 
 struct Destroy {
@@ -88,14 +88,14 @@ std::optional<Topology> topology_from_hwloc(Cpus allowed, const char* synthetic)
   return topology;
 }
 
-}  // namespace unisono
+}  // namespace unisono::affinity
 
 #else
 
-namespace unisono {
+namespace unisono::affinity {
 
 std::optional<Topology> topology_from_hwloc(Cpus, const char*) { return std::nullopt; }
 
-}  // namespace unisono
+}  // namespace unisono::affinity
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "affinity/bind.hpp"
 
-namespace unisono {
+namespace unisono::affinity {
 namespace {
 
 using testing::ElementsAre;
@@ -80,4 +80,4 @@ TEST(Topology, OfThisMachineHoldsEveryAllowedCpuOnce) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::affinity

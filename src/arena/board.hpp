@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace unisono {
+namespace unisono::arena {
 
 inline constexpr std::size_t kBoardSlots = 64;
 inline constexpr int kMostMembers = 256;
@@ -30,7 +30,7 @@ inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
 struct alignas(128) BoardLine {
   std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
   std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
-  std::atomic<std::uint64_t> terms{0};      // which bucket, and how the owner takes part; LocalMachine
+  std::atomic<std::uint64_t> terms{0};  // which bucket, and how the owner takes part; LocalMachine
   std::atomic<std::uint64_t> result{0};     // offset of the owner's part of the result
   std::byte message[kInlineBytes];
 };
@@ -49,4 +49,4 @@ struct BoardSlot {
 
 inline constexpr std::size_t kBoardBytes = kBoardSlots * sizeof(BoardSlot);
 
-}  // namespace unisono
+}  // namespace unisono::arena

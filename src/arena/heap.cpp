@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 
 Heap::Heap(std::size_t begin, std::size_t end) { free_[begin] = end - begin; }
 
@@ -62,4 +62,4 @@ std::size_t Heap::high_water() const {
   return high_water_;
 }
 
-}  // namespace unisono
+}  // namespace unisono::arena

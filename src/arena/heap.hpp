@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-namespace unisono {
+namespace unisono::arena {
 
 class Heap {
  public:
@@ -28,4 +28,4 @@ class Heap {
   std::size_t used_ = 0, high_water_ = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -8,7 +8,7 @@
 
 #include "base/data/rng.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 namespace {
 
 TEST(Heap, GivesAlignedRangesAndNulloptWhenFull) {
@@ -68,4 +68,4 @@ TEST(Heap, NeverOverlapsWhateverTheOrder) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -8,7 +8,7 @@
 
 #include "arena/board.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 namespace {
 
 #ifdef UNISONO_SANITIZED
@@ -62,7 +62,8 @@ bool Neighbourhood::covers(const Members& members) const {
   if (members.count() > kMostMembers) return false;
   for (const Rank a : members.ranks) {
     for (const Rank b : members.ranks) {
-      if (a != b && !shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]) return false;
+      if (a != b && !shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)])
+        return false;
     }
   }
   return true;
@@ -74,4 +75,4 @@ std::vector<Neighbour> Neighbourhood::neighbours(const Members& members) const {
   return found;
 }
 
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -15,7 +15,7 @@
 #include "model/members.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 
 struct Neighbour {
   std::byte* base = nullptr;                // its segment, as mapped here
@@ -53,4 +53,4 @@ class Neighbourhood {
   std::vector<std::vector<bool>> shares_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -14,7 +14,7 @@
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -116,4 +116,4 @@ void Segment::discard(std::size_t offset, std::size_t bytes) {
   allocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }
 
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -14,7 +14,7 @@
 #include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 
 class Segment {
  public:
@@ -50,4 +50,4 @@ class Segment {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -14,7 +14,7 @@
 #include "arena/neighbourhood.hpp"
 #include "base/testing/deny_call.hpp"
 
-namespace unisono {
+namespace unisono::arena {
 namespace {
 
 constexpr std::size_t kBytes = 8 << 20;
@@ -101,4 +101,4 @@ TEST(Neighbourhood, CoversOnlyRanksThatAllMapEachOther) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::arena

@@ -8,7 +8,7 @@
 
 #include "kernels/kernels.hpp"
 
-namespace unisono {
+namespace unisono::encode {
 namespace {
 
 constexpr std::size_t kBlock = 1024;        // elements that stay in the first-level cache
@@ -42,7 +42,8 @@ class Cast final : public Codec {
   void decode(const DecodePart& part) const override {
     const DType wire = wire_dtype(part.dtype);
     if (wire == part.dtype) {
-      return kernels::finish(wire, part.divisor, part.postscale, part.elements, part.wire, part.count);
+      return kernels::finish(wire, part.divisor, part.postscale, part.elements, part.wire,
+                             part.count);
     }
     const bool finish = part.divisor > 1 || part.postscale != 1.0;
     for (std::size_t i = 0; i < part.count; i += kBlock) {
@@ -83,4 +84,4 @@ const Codec& bf16_codec() {
   return codec;
 }
 
-}  // namespace unisono
+}  // namespace unisono::encode

@@ -8,10 +8,10 @@
 
 #include "encode/codec.hpp"
 
-namespace unisono {
+namespace unisono::encode {
 
 const Codec& none_codec();
 const Codec& fp16_codec();
 const Codec& bf16_codec();
 
-}  // namespace unisono
+}  // namespace unisono::encode

@@ -6,7 +6,7 @@
 
 #include "encode/casts.hpp"
 
-namespace unisono {
+namespace unisono::encode {
 
 std::span<const Codec* const> codec_table() {
   static const std::array<const Codec*, 3> kCodecs = {&none_codec(), &fp16_codec(), &bf16_codec()};
@@ -21,4 +21,4 @@ const Codec* find_codec(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace unisono
+}  // namespace unisono::encode

@@ -15,7 +15,7 @@
 
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::encode {
 
 // Some elements of a tensor on their way into a bucket. Null elements are those of a rank that has
 // joined: the operator's neutral element travels.
@@ -61,4 +61,4 @@ std::span<const Codec* const> codec_table();
 // By its name; "" is "none". Null when there is no such codec.
 const Codec* find_codec(std::string_view name);
 
-}  // namespace unisono
+}  // namespace unisono::encode

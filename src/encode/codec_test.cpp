@@ -15,7 +15,7 @@
 #include "kernels/element.hpp"
 #include "kernels/kernels.hpp"
 
-namespace unisono {
+namespace unisono::encode {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -136,4 +136,4 @@ TEST(Codec, LargeValuesBecomeInfiniteInFp16AndStayFiniteInBf16) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::encode

@@ -11,7 +11,7 @@
 #include "affinity/bind.hpp"
 #include "affinity/cpu_sets.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 constexpr double kSpinUs = 50;
@@ -41,18 +41,20 @@ EngineCore::EngineCore(Options options) : options_(std::move(options)), pid_(::g
   set_log(log_level_from(options_.log));
 }
 
-Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options, const Lookup& environment) {
+Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
+                                                     const rendezvous::Lookup& environment) {
   if (auto status = options.validate(); !status) return status;
   std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
-  auto seat = seat_from_environment(environment);
-  if (!seat) return seat.status();
-  auto job = join_job(core->options_, *seat, core->clock_, core->poller_, core->bell_);
+  auto launch_identity = rendezvous::launch_identity_from_environment(environment);
+  if (!launch_identity) return launch_identity.status();
+  auto job = rendezvous::join_job(core->options_, *launch_identity, core->clock_, core->poller_,
+                                  core->bell_);
   if (!job) return job.status();
   LoopParts parts;
   parts.peers = std::move(job->peers);
   parts.transport = std::move(job->transport);
   parts.neighbourhood = std::move(job->neighbourhood);
-  parts.doorkeeper = std::move(job->doorkeeper);
+  parts.stray_guard = std::move(job->stray_guard);
   return begin(std::move(core), std::move(parts), job->identity);
 }
 
@@ -60,16 +62,16 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
                                                      std::shared_ptr<WorldCore> world, Rank rank) {
   if (auto status = options.validate(); !status) return status;
   std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
-  const int size = world->seats().size();
+  const int size = world->launch_identities().size();
   if (rank < 0 || rank >= size) {
     return Status(Code::invalid_argument, cat("rank ", rank, " has no seat in a world of ", size));
   }
   if (auto status = world->agree(core->options_, rank); !status) return status;
-  auto hood = Neighbourhood::create(
+  auto hood = arena::Neighbourhood::create(
       rank, size, static_cast<std::size_t>(core->options_.arena_bytes), core->bell_.ringer());
   if (!hood) return hood.status();
   world->show(rank, **hood, core->bell_);
-  auto transport = world->seats().seat(rank, core->bell_,
+  auto transport = world->launch_identities().launch_identity(rank, core->bell_,
                                        seconds_to_nanos(core->options_.join_timeout_s));
   if (!transport) return transport.status();
   world->meet(rank, **hood);
@@ -106,10 +108,13 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   identity_ = std::move(identity);
   const bool crowded = identity_.local_size > usable_cores();
   codecs_ = wire_codecs(options_);
-  spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us : crowded ? 0 : kSpinUs) * 1e-6);
+  spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us
+                            : crowded             ? 0
+                                                  : kSpinUs) *
+                           1e-6);
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
-  poller_.watch(bell_.fd(), kBellKey, true, false);
+  poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);
 
   out_of_memory_ = Status(Code::out_of_memory,
                           cat("rank ", identity_.rank, " ran out of memory and cannot go on; free "
@@ -124,7 +129,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.names = &names_;
   parts.counters = &counters_;
   parts.timings = &timings_;
-  parts.publish_slow = [this](const SlowRank& slow, std::string sentence) {
+  parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);
     slow_ = slow;
     verdict_ = std::move(sentence);
@@ -138,14 +143,15 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
     sets_ = sets;
   };
   neighbourhood_ = parts.neighbourhood;
-  auto placement = place_rank(options_.cpu_sets, identity_.local_rank, identity_.local_size);
+  auto placement =
+      affinity::place_rank(options_.cpu_sets, identity_.local_rank, identity_.local_size);
   if (!placement) return placement.status();
   placement_ = std::move(*placement);
   if (options_.cpu_sets != "off") {
     log_line(placement_.engine.empty() ? LogLevel::warn : LogLevel::info, placement_.reason);
   }
   // The threads made here inherit the mask; the caller gets its own back.
-  const ScopedBinding binding(placement_.engine);
+  const affinity::ScopedBinding binding(placement_.engine);
   if (!binding.status().ok()) return binding.status();
   loop_ = std::make_unique<Loop>(std::move(parts));
   // The thread keeps the engine alive, which may be let go of inside one of its own callbacks.
@@ -180,8 +186,8 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
                                            std::vector<Operation>& operations,
                                            const Settings& settings, Asker asker) {
   Status status = usable();
-  constexpr std::size_t kGroupNameMost = 4096;
-  if (status.ok() && group.size() > kGroupNameMost) {
+  constexpr std::size_t kGroupNameMax = 4096;
+  if (status.ok() && group.size() > kGroupNameMax) {
     status = Status(Code::invalid_argument, "the name of the group is over 4096 bytes");
   }
   Handover submission;
@@ -190,9 +196,9 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
   std::vector<Ticket> tickets;
   pendings.reserve(operations.size());
   for (Operation& operation : operations) {
-    if (status.ok() && asker == Asker::caller) status = check_open_to_callers(operation);
+    if (status.ok() && asker == Asker::caller) status = submit::check_open_to_callers(operation);
     if (!status.ok()) break;
-    auto request = make_request(operation, settings, set.ranks.empty() ? nullptr : &set,
+    auto request = submit::make_request(operation, settings, set.ranks.empty() ? nullptr : &set,
                                 codecs_);
     if (!request) {
       status = request.status();
@@ -251,7 +257,7 @@ Status EngineCore::release_persistent(std::uint32_t id) {
       forgotten = persistents_.extract(it);
       return {};
     }
-    operation.name = cat(kReservedPrefix, "release/", it->second.index);
+    operation.name = cat(submit::kReservedPrefix, "release/", it->second.index);
     operation.members = {static_cast<Rank>(it->second.index)};
     settings.process_set = it->second.set;
   }
@@ -290,10 +296,10 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
   return ticket;
 }
 
-std::shared_ptr<Neighbourhood> EngineCore::neighbourhood() {
+std::shared_ptr<arena::Neighbourhood> EngineCore::neighbourhood() {
   std::lock_guard lock(sets_mutex_);
   if (neighbourhood_ == nullptr) {
-    auto own = Neighbourhood::create(0, 1, static_cast<std::size_t>(options_.arena_bytes),
+    auto own = arena::Neighbourhood::create(0, 1, static_cast<std::size_t>(options_.arena_bytes),
                                      bell_.ringer());
     if (own) neighbourhood_ = std::move(own).value();
   }
@@ -321,80 +327,9 @@ Result<ArenaBlock> EngineCore::allocate(std::size_t bytes) {
   return ArenaBlock(std::move(memory), bytes);
 }
 
-std::vector<Timing> EngineCore::timings() const {
-  std::vector<Timing> out;
-  for (const TensorTiming& entry : timings_.recent()) {
-    const auto us = [](Nanos d) { return static_cast<double>(d.count()) * 1e-3; };
-    const Stations& at = entry.at;
-    out.push_back({.name = entry.name.data(),
-                   .bytes = entry.bytes,
-                   .bucket = entry.bucket,
-                   .submitted_us = us(at.submitted - Time{}),
-                   .negotiation_us = us(at.agreed - at.submitted),
-                   .wait_tensors_us = us(at.begun - at.agreed),
-                   .pack_us = us(at.packed - at.begun),
-                   .wait_data_us = us(at.joined - at.packed),
-                   .move_us = us(at.moved - at.joined),
-                   .unpack_us = us(at.done - at.moved)});
-  }
-  return out;
-}
-
-Status EngineCore::start_timeline(const std::string& path, bool mark_cycles) {
-  if (auto status = usable(); !status) return status;
-  if (path.empty()) return Status(Code::invalid_argument, "a timeline needs the name of a file");
-  std::lock_guard lock(timeline_mutex_);
-  timeline_.reset();
-  auto timeline = Timeline::open(path, identity_.rank, identity_.host, timings_, mark_cycles);
-  if (!timeline) return timeline.status();
-  timeline_ = std::move(*timeline);
-  return {};
-}
-
-void EngineCore::stop_timeline() {
-  if (forks_.in_child()) return;
-  std::lock_guard lock(timeline_mutex_);
-  timeline_.reset();
-}
-
 std::uint64_t EngineCore::next_barrier(SetId set) {
   std::lock_guard lock(sets_mutex_);
   return barriers_[set]++;
-}
-
-Stats EngineCore::stats() const {
-  Stats stats;
-  stats.control_messages = Counters::get(counters_.control_messages);
-  stats.control_bytes = Counters::get(counters_.control_bytes);
-  stats.data_bytes = Counters::get(counters_.data_bytes);
-  stats.cycles = Counters::get(counters_.cycles);
-  stats.buckets = Counters::get(counters_.buckets);
-  stats.operations = Counters::get(counters_.operations);
-  stats.operations_failed = Counters::get(counters_.operations_failed);
-  stats.strangers = Counters::get(counters_.strangers);
-  stats.wakeups = Counters::get(counters_.wakeups);
-  stats.order_digest = Counters::get(counters_.order_digest);
-  stats.cache_hits = Counters::get(counters_.cache_hits);
-  stats.cache_misses = Counters::get(counters_.cache_misses);
-  stats.in_flight = names_.in_flight();
-  const auto seconds = [](const Counters::Count& ns) {
-    return static_cast<double>(Counters::get(ns)) * 1e-9;
-  };
-  stats.negotiation_s = seconds(counters_.negotiation_ns);
-  stats.wait_tensors_s = seconds(counters_.wait_tensors_ns);
-  stats.pack_s = seconds(counters_.pack_ns);
-  stats.wait_data_s = seconds(counters_.wait_data_ns);
-  stats.move_s = seconds(counters_.move_ns);
-  stats.unpack_s = seconds(counters_.unpack_ns);
-  {
-    std::lock_guard lock(sets_mutex_);
-    stats.slow_rank = slow_.rank;
-    stats.slow_late_s = static_cast<double>(slow_.late.count()) * 1e-9;
-    stats.verdict = verdict_;
-  }
-  stats.engine_cpu_s = static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) * 1e-9;
-  stats.exposed_s = static_cast<double>(Counters::get(counters_.exposed_ns)) * 1e-9;
-  return stats;
 }
 
 void EngineCore::shutdown() {
@@ -425,4 +360,4 @@ EngineCore::~EngineCore() {
   [[maybe_unused]] auto* timeline = timeline_.release();
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

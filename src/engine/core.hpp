@@ -23,11 +23,12 @@
 #include "submit/front_door.hpp"
 #include "unisono/unisono.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 class EngineCore final : public TicketWaiter, public std::enable_shared_from_this<EngineCore> {
  public:
-  static Result<std::shared_ptr<EngineCore>> join(Options options, const Lookup& environment);
+  static Result<std::shared_ptr<EngineCore>> join(Options options,
+                                                  const rendezvous::Lookup& environment);
   static Result<std::shared_ptr<EngineCore>> join(Options options, std::shared_ptr<WorldCore> world,
                                                   Rank rank);
   ~EngineCore() override;
@@ -57,7 +58,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Ticket start_persistent(std::uint32_t id);
   Status release_persistent(std::uint32_t id);
   Result<ArenaBlock> allocate(std::size_t bytes);
-  std::shared_ptr<Neighbourhood> neighbourhood();  // one of its own when nobody shares memory
+  std::shared_ptr<arena::Neighbourhood>
+  neighbourhood();  // one of its own when nobody shares memory
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 
@@ -67,8 +69,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
 
  private:
   explicit EngineCore(Options options);
-  static Result<std::shared_ptr<EngineCore>> begin(std::shared_ptr<EngineCore> core, LoopParts parts,
-                                                   Identity identity);
+  static Result<std::shared_ptr<EngineCore>> begin(std::shared_ptr<EngineCore> core,
+                                                   LoopParts parts, Identity identity);
   Status start(LoopParts parts, Identity identity);
   std::vector<Ticket> try_submit(std::string_view group, std::vector<Operation>& operations,
                                  const Settings& settings, Asker asker);
@@ -89,16 +91,16 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const std::int64_t pid_;
   const ForkWatch forks_;
   Identity identity_;
-  CodecChoice codecs_;
+  submit::CodecChoice codecs_;
   Placement placement_;
   std::shared_ptr<WorldCore> world_;        // when ranks are threads
   Poller poller_;
   Doorbell bell_;
-  NameRegistry names_;
-  Counters counters_;
-  Timings timings_;
+  submit::NameRegistry names_;
+  observe::Counters counters_;
+  observe::Timings timings_;
   std::mutex timeline_mutex_;
-  std::unique_ptr<Timeline> timeline_;      // reads timings_
+  std::unique_ptr<observe::Timeline> timeline_;      // reads timings_
   std::unique_ptr<Inbox<Handover>> inbox_;
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
@@ -111,13 +113,13 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;
-  SlowRank slow_;
+  observe::SlowRank slow_;
   std::string verdict_ = "no rank stands out";
   std::map<std::uint32_t, KeptPersistent> persistents_;
-  std::shared_ptr<Neighbourhood> neighbourhood_;
+  std::shared_ptr<arena::Neighbourhood> neighbourhood_;
   std::mutex shutdown_mutex_;
   std::unique_ptr<std::thread> thread_;
   std::atomic<std::int64_t> cpu_ns_{0};     // of the engine thread
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

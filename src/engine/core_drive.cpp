@@ -13,7 +13,7 @@
 #include "base/data/text.hpp"
 #include "engine/core.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 // Which engine this thread drives at the moment: a callback that waits would wait for itself.
@@ -95,9 +95,9 @@ bool EngineCore::turn() {
   const Nanos limit = due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
   try {
     const auto events = poller_.wait(limit);
-    Counters::add(counters_.wakeups);
+    observe::Counters::add(counters_.wakeups);
     const bool door = std::any_of(events.begin(), events.end(), [](const Poller::Ready& event) {
-      return event.key == kDoorKey;
+      return event.key == rendezvous::kDoorKey;
     });
     if (!door) return true;
     const TokenHold hold(token_);
@@ -119,7 +119,7 @@ void EngineCore::end_loop() {
 
 void EngineCore::refuse(Handover& submission, const Status& status) noexcept {
   for (Pending& pending : submission.operations) {
-    resolve(pending, status, [this](const Request& request) { names_.release(request); });
+    submit::resolve(pending, status, [this](const Request& request) { names_.release(request); });
   }
 }
 
@@ -139,7 +139,8 @@ void EngineCore::wait(TicketState& ticket, Time deadline) {
     if (now >= deadline) break;
     ticket.sleep(deadline == kNever ? Nanos(-1) : deadline - now);
   }
-  Counters::add(counters_.exposed_ns, static_cast<std::uint64_t>((clock_.now() - begin).count()));
+  observe::Counters::add(counters_.exposed_ns,
+                         static_cast<std::uint64_t>((clock_.now() - begin).count()));
 }
 
 // Drives the loop until the ticket is done or nothing has happened for the spin's length.
@@ -230,4 +231,4 @@ Status EngineCore::may_wait() const {
                 "wait() inside an on_done callback would wait for itself; wait on another thread");
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

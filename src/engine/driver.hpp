@@ -9,7 +9,7 @@
 
 #include "base/os/futex.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 class DriverToken {
  public:
@@ -52,4 +52,4 @@ class TokenHold {
   DriverToken* token_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

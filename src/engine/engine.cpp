@@ -60,10 +60,11 @@ Output Ticket::output() const {
   return output;
 }
 
-ThreadWorld::ThreadWorld(int size) : core_(std::make_shared<WorldCore>(std::max(1, size))) {}
-int ThreadWorld::size() const { return core_->seats().size(); }
+ThreadWorld::ThreadWorld(int size)
+    : core_(std::make_shared<engine::WorldCore>(std::max(1, size))) {}
+int ThreadWorld::size() const { return core_->launch_identities().size(); }
 
-Engine::Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::Engine(std::shared_ptr<engine::EngineCore> core) : core_(std::move(core)) {}
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&& other) noexcept {
   if (this != &other) {
@@ -97,15 +98,15 @@ Result<Engine> Engine::join() {
 }
 
 Result<Engine> Engine::join(Options options) {
-  return join(std::move(options), process_environment());
+  return join(std::move(options), engine::process_environment());
 }
 
 Result<Engine> Engine::join(Options options, const Environment& environment) {
-  return joined([&] { return EngineCore::join(std::move(options), environment); });
+  return joined([&] { return engine::EngineCore::join(std::move(options), environment); });
 }
 
 Result<Engine> Engine::join(Options options, const ThreadWorld& world, Rank rank) {
-  return joined([&] { return EngineCore::join(std::move(options), world.core(), rank); });
+  return joined([&] { return engine::EngineCore::join(std::move(options), world.core(), rank); });
 }
 
 const Identity& Engine::identity() const { return core_->identity(); }
@@ -121,7 +122,8 @@ Ticket Engine::submit(Operation operation, Settings settings) {
 Ticket Engine::administer(Operation operation, const Settings& settings) {
   std::vector<Operation> operations;
   operations.push_back(std::move(operation));
-  return core_->submit("", std::move(operations), settings, EngineCore::Asker::engine).front();
+  return core_->submit("", std::move(operations), settings, engine::EngineCore::Asker::engine)
+      .front();
 }
 
 std::vector<Ticket> Engine::submit_group(std::string_view group, std::vector<Operation> operations,
@@ -131,12 +133,12 @@ std::vector<Ticket> Engine::submit_group(std::string_view group, std::vector<Ope
 
 Ticket Engine::barrier(ProcessSetId set) {
   return administer({.kind = Collective::barrier,
-                     .name = cat(kReservedPrefix, "barrier/", core_->next_barrier(set))},
+                     .name = cat(submit::kReservedPrefix, "barrier/", core_->next_barrier(set))},
                     {.process_set = set});
 }
 
 Ticket Engine::switch_order(std::string_view strategy, ProcessSetId set) {
-  return administer({.kind = Collective::switch_order, .name = cat(kSwitchPrefix, strategy)},
+  return administer({.kind = Collective::switch_order, .name = cat(order::kSwitchPrefix, strategy)},
                     {.process_set = set});
 }
 
@@ -145,16 +147,17 @@ Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
     return Status(Code::invalid_argument,
                   cat("prepare '", operation.name, "': an allreduce with an output is expected"));
   }
-  if (auto status = check_open_to_callers(operation); !status) return status;
+  if (auto status = submit::check_open_to_callers(operation); !status) return status;
   Operation agreement = operation;
   agreement.kind = Collective::prepare;
   const Ticket ticket = administer(std::move(agreement), settings);
   if (auto status = ticket.wait(); !status) return status;
   const std::int64_t value = ticket.output().value;
   if (value < 0) {
-    return Status(Code::out_of_memory, cat("prepare '", operation.name, "': process set ",
-                                           settings.process_set, " has as many persistent operations "
-                                           "as there can be; release some"));
+    return Status(Code::out_of_memory,
+                  cat("prepare '", operation.name, "': process set ", settings.process_set,
+                      " has as many persistent operations "
+                      "as there can be; release some"));
   }
   const auto id = static_cast<std::uint32_t>(value >> 32);
   const auto index = static_cast<std::uint32_t>(value & 0xFFFFFFFF);
@@ -176,7 +179,7 @@ std::size_t Arena::capacity() const {
 }
 
 Ticket Engine::join_ranks(ProcessSetId set) {
-  return administer({.kind = Collective::join, .name = cat(kReservedPrefix, "join")},
+  return administer({.kind = Collective::join, .name = cat(submit::kReservedPrefix, "join")},
                     {.process_set = set});
 }
 
@@ -188,8 +191,9 @@ Result<ProcessSetId> Engine::add_process_set(std::vector<Rank> ranks) {
                   cat("a process set needs different ranks from 0 to ", size() - 1, ", not [",
                       join_text(ranks), "]"));
   }
-  Operation operation{.kind = Collective::add_process_set,
-                      .name = cat(kReservedPrefix, "add_process_set/[", join_text(ranks), "]")};
+  Operation operation{
+      .kind = Collective::add_process_set,
+      .name = cat(submit::kReservedPrefix, "add_process_set/[", join_text(ranks), "]")};
   operation.members = std::move(ranks);
   const Ticket ticket = administer(std::move(operation));
   if (auto status = ticket.wait(); !status) return status;
@@ -201,7 +205,7 @@ Status Engine::remove_process_set(ProcessSetId set) {
     return Status(Code::invalid_argument, cat("there is no process set ", set, " to remove"));
   }
   Operation operation{.kind = Collective::remove_process_set,
-                      .name = cat(kReservedPrefix, "remove_process_set/", set)};
+                      .name = cat(submit::kReservedPrefix, "remove_process_set/", set)};
   operation.members = {static_cast<Rank>(set)};
   return administer(std::move(operation)).wait();
 }
@@ -220,8 +224,8 @@ void Engine::shutdown() {
 std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes, std::size_t groups,
                                       Balance balance) {
   groups = std::max<std::size_t>(groups, 1);
-  return balance == Balance::bytes ? split_by_bytes(sizes, groups)
-                                   : split_by_count(sizes.size(), groups);
+  return balance == Balance::bytes ? submit::split_by_bytes(sizes, groups)
+                                   : submit::split_by_count(sizes.size(), groups);
 }
 
 std::string_view version() { return UNISONO_VERSION; }

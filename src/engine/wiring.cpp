@@ -7,27 +7,27 @@
 #include "base/data/text.hpp"
 #include "encode/codec.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
-Lookup process_environment() {
+rendezvous::Lookup process_environment() {
   return [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   };
 }
 
-Result<std::unique_ptr<Planner>> wire_planner(const Options& options) {
-  auto planner = make_planner(options.planner, {options.fusion_bytes, options.fuse_groups});
+Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options) {
+  auto planner = plan::make_planner(options.planner, {options.fusion_bytes, options.fuse_groups});
   if (planner == nullptr) {
     return Status(Code::invalid_argument, cat("there is no planner '", options.planner, "'"));
   }
   return planner;
 }
 
-CodecChoice wire_codecs(const Options& options) {
-  CodecChoice choice{.known = {}, .usual = options.codec};
-  for (const Codec* codec : codec_table()) choice.known.push_back(codec->name());
+submit::CodecChoice wire_codecs(const Options& options) {
+  submit::CodecChoice choice{.known = {}, .usual = options.codec};
+  for (const encode::Codec* codec : encode::codec_table()) choice.known.push_back(codec->name());
   return choice;
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

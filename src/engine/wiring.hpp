@@ -10,11 +10,11 @@
 #include "submit/front_door.hpp"
 #include "unisono/options.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
-Lookup process_environment();
-Result<std::unique_ptr<Planner>> wire_planner(const Options& options);
+rendezvous::Lookup process_environment();
+Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options);
 // Valid as long as the options.
-CodecChoice wire_codecs(const Options& options);
+submit::CodecChoice wire_codecs(const Options& options);
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -4,7 +4,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 Status WorldCore::agree(const Options& options, Rank rank) {
   std::lock_guard lock(mutex_);
@@ -25,12 +25,12 @@ Status WorldCore::agree(const Options& options, Rank rank) {
   return {};
 }
 
-void WorldCore::show(Rank rank, const Neighbourhood& mine, const Doorbell& bell) {
+void WorldCore::show(Rank rank, const arena::Neighbourhood& mine, const Doorbell& bell) {
   std::lock_guard lock(mutex_);
   shown_[static_cast<std::size_t>(rank)] = {mine.share_own(), bell.page(), bell.ringer()};
 }
 
-void WorldCore::meet(Rank rank, Neighbourhood& mine) const {
+void WorldCore::meet(Rank rank, arena::Neighbourhood& mine) const {
   std::lock_guard lock(mutex_);
   for (std::size_t peer = 0; peer < shown_.size(); ++peer) {
     if (static_cast<Rank>(peer) == rank) continue;
@@ -39,4 +39,4 @@ void WorldCore::meet(Rank rank, Neighbourhood& mine) const {
   mine.settle(std::vector(shown_.size(), std::vector<bool>(shown_.size(), true)));
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

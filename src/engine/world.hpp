@@ -12,25 +12,25 @@
 #include "transport/mesh/mesh.hpp"
 #include "unisono/options.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 class WorldCore {
  public:
   explicit WorldCore(int size) : seats_(size), shown_(static_cast<std::size_t>(size)) {}
-  InprocWorld& seats() { return seats_; }
+  transport::InprocWorld& launch_identities() { return seats_; }
   // refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);
   // Shows this rank's memory to the others; before it takes its seat.
-  void show(Rank rank, const Neighbourhood& mine, const Doorbell& bell);
-  // Adds everyone else's memory; after all have taken their seats.
-  void meet(Rank rank, Neighbourhood& mine) const;
+  void show(Rank rank, const arena::Neighbourhood& mine, const Doorbell& bell);
+  // Adds everyone else's memory; after all have taken their launch_identities.
+  void meet(Rank rank, arena::Neighbourhood& mine) const;
 
  private:
-  InprocWorld seats_;
+  transport::InprocWorld seats_;
   mutable std::mutex mutex_;
   std::optional<Options> agreed_;
   struct Shown {
-    std::shared_ptr<Segment> segment;
+    std::shared_ptr<arena::Segment> segment;
     std::shared_ptr<const BellPage> page;
     Ringer bell;
   };
@@ -38,4 +38,4 @@ class WorldCore {
   Rank first_ = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -9,7 +9,7 @@
 #include "hwy/highway.h"
 
 #include "kernels/kernels_simd.hpp"
-#include "kernels/small_float_lanes-inl.hpp"
+#include "kernels/small_float_vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace unisono::kernels::HWY_NAMESPACE {
@@ -23,8 +23,8 @@ std::size_t scale_plain(void* out, const void* in, double factor, std::size_t co
   const auto times = hn::Set(d, static_cast<T>(factor));
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto value = load_lanes(d, static_cast<const T*>(in) + i);
-    store_lanes(hn::Mul(value, times), d, static_cast<T*>(out) + i);
+    const auto value = load_vector(d, static_cast<const T*>(in) + i);
+    store_vector(hn::Mul(value, times), d, static_cast<T*>(out) + i);
   }
   return i;
 }
@@ -41,8 +41,8 @@ HWY_INLINE std::size_t map_f32(void* out, const void* in, std::size_t count, Loa
   return i;
 }
 
-HWY_INLINE VF32 load_f32(const float* from) { return load_lanes(DF32(), from); }
-HWY_INLINE void store_f32(VF32 value, float* to) { store_lanes(value, DF32(), to); }
+HWY_INLINE VF32 load_f32(const float* from) { return load_vector(DF32(), from); }
+HWY_INLINE void store_f32(VF32 value, float* to) { store_vector(value, DF32(), to); }
 HWY_INLINE VF32 unchanged(VF32 value) { return value; }
 
 std::size_t scale_dtype(DType dtype, void* out, const void* in, double factor, std::size_t count) {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 #include "kernels/kernels_simd.hpp"
 
 namespace unisono::kernels {

@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "kernels/kernels_simd.hpp"
-#include "kernels/small_float_lanes-inl.hpp"
+#include "kernels/small_float_vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace unisono::kernels::HWY_NAMESPACE {
@@ -30,8 +30,8 @@ struct PlainLanes {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   static constexpr std::size_t kGroup = 1;
-  static HWY_INLINE void load(const T* from, V* to) { to[0] = load_lanes(D(), from); }
-  static HWY_INLINE void store(const V* from, T* to) { store_lanes(from[0], D(), to); }
+  static HWY_INLINE void load(const T* from, V* to) { to[0] = load_vector(D(), from); }
+  static HWY_INLINE void store(const V* from, T* to) { store_vector(from[0], D(), to); }
 };
 
 struct F16Lanes {
@@ -63,9 +63,9 @@ struct BooleanLanes {
   using V = hn::Vec<D>;
   static constexpr std::size_t kGroup = 1;
   static HWY_INLINE void load(const std::uint8_t* from, V* to) {
-    to[0] = hn::Min(load_lanes(D(), from), hn::Set(D(), 1));
+    to[0] = hn::Min(load_vector(D(), from), hn::Set(D(), 1));
   }
-  static HWY_INLINE void store(const V* from, std::uint8_t* to) { store_lanes(from[0], D(), to); }
+  static HWY_INLINE void store(const V* from, std::uint8_t* to) { store_vector(from[0], D(), to); }
 };
 
 struct Sum {

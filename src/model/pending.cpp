@@ -18,13 +18,15 @@ Status call_back(const Pending& pending, const Status& status) {
       return status;
     } catch (const std::exception& error) {
       const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
-      return Status(Code::internal,
-                    cat("the on_done callback of '", pending.request.name, "' threw: ", error.what()),
-                    tensor);
+      return Status(
+          Code::internal,
+          cat("the on_done callback of '", pending.request.name, "' threw: ", error.what()),
+          tensor);
     } catch (...) {
       const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
       return Status(Code::internal,
-                    cat("the on_done callback of '", pending.request.name, "' threw ", what), tensor);
+                    cat("the on_done callback of '", pending.request.name, "' threw ", what),
+                    tensor);
     }
   } catch (...) {
     return dropped_status();                // no memory to say it in

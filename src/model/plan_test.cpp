@@ -27,10 +27,13 @@ TEST(BucketIdentity, TellsBucketsOfEqualSizeApart) {
   planned.responses[0].planned = true;
   other_type.responses[0].tensors[0].dtype = DType::i32;
   longer.responses.push_back(a.responses[0]);
-  const std::set<std::uint64_t> identities{
-      identity_of(a),         identity_of(bucket_of("b", 7, {4})), identity_of(bucket_of("a", 8, {4})),
-      identity_of(other_set), identity_of(planned),                identity_of(other_type),
-      identity_of(longer)};
+  const std::set<std::uint64_t> identities{identity_of(a),
+                                           identity_of(bucket_of("b", 7, {4})),
+                                           identity_of(bucket_of("a", 8, {4})),
+                                           identity_of(other_set),
+                                           identity_of(planned),
+                                           identity_of(other_type),
+                                           identity_of(longer)};
   EXPECT_EQ(identities.size(), 7u);
   for (const std::uint64_t identity : identities) {
     EXPECT_NE(identity, 0u);

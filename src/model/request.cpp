@@ -4,7 +4,7 @@
 
 namespace unisono {
 
-void encode(const Request& r, ByteWriter& out) {
+void encode_request(const Request& r, ByteWriter& out) {
   out.put_text(r.name);
   out.put(r.kind);
   out.put(r.dtype);
@@ -20,7 +20,7 @@ void encode(const Request& r, ByteWriter& out) {
   out.put_text(r.group);
   out.put(r.group_size);
   out.put(static_cast<std::uint8_t>(r.uneven));
-  out.put(r.places);
+  out.put(r.board_slots);
   out.put_list(r.members);
 }
 
@@ -42,19 +42,18 @@ Request decode_request(ByteReader& in) {
   r.group_size = in.get<std::uint32_t>();
   const auto uneven = in.get<std::uint8_t>();
   r.uneven = uneven == 1;
-  r.places = in.get<std::uint64_t>();
+  r.board_slots = in.get<std::uint64_t>();
   r.members = in.get_list<Rank>();
-  const bool known = r.kind <= kLastCollective &&
-                     static_cast<int>(r.dtype) < kDTypeCount &&
-                     static_cast<int>(r.op) < kReduceOpCount;
+  const bool is_known = known(r.kind) && static_cast<int>(r.dtype) < kDTypeCount &&
+                        static_cast<int>(r.op) < kReduceOpCount;
   // One set is removed at a time; one with members is added.
-  const bool names_set = r.kind == Collective::remove_process_set || r.kind == kRelease
-                             ? r.members.size() == 1
-                             : r.kind != Collective::add_process_set || !r.members.empty();
-  if (!names_set || uneven > 1 || r.places > INT64_MAX) in.fail();
+  const NamesRanks names = traits_of(r.kind).names_ranks;
+  const bool names_ranks = names == NamesRanks::none ||
+                           (names == NamesRanks::one ? r.members.size() == 1 : !r.members.empty());
+  if (!names_ranks || uneven > 1 || r.board_slots > INT64_MAX) in.fail();
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.
   const auto elements = element_count(r.shape);
-  if (!known || !elements || *elements > INT64_MAX / 8) in.fail();
+  if (!is_known || !elements || *elements > INT64_MAX / 8) in.fail();
   return r;
 }
 

@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "base/data/bytes.hpp"
+#include "model/collective_traits.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono {
 
 using SetId = std::uint32_t;  // a process set; 0 is the world
-
-// Agrees that a persistent operation has ended. Only the engine asks for it, so it is no part of the
-// public vocabulary.
-inline constexpr auto kRelease = static_cast<Collective>(11);
-inline constexpr Collective kLastCollective = kRelease;
 
 struct Request {
   std::string name;
@@ -40,7 +36,7 @@ struct Request {
   bool uneven = false;
   // add_process_set, prepare: which places on its board the sender has set aside, one per byte and
   // counted from 1; 0 = none.
-  std::uint64_t places = 0;
+  std::uint64_t board_slots = 0;
   std::vector<Rank> members;            // add_process_set: sorted, unique
 
   std::int64_t elements() const { return element_count(shape).value_or(0); }
@@ -48,7 +44,7 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-void encode(const Request& request, ByteWriter& out);
+void encode_request(const Request& request, ByteWriter& out);
 Request decode_request(ByteReader& in);  // check in.ok() afterwards
 
 }  // namespace unisono

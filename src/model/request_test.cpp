@@ -26,14 +26,14 @@ Request full_request() {
   r.group = "block1";
   r.group_size = 4;
   r.uneven = true;
-  r.places = 0x0302;
+  r.board_slots = 0x0302;
   r.members = {0, 2, 3};
   return r;
 }
 
 std::vector<std::byte> encoded(const Request& request) {
   ByteWriter out;
-  encode(request, out);
+  encode_request(request, out);
   return out.take();
 }
 

@@ -4,7 +4,7 @@
 
 namespace unisono {
 
-void encode(const Response& r, ByteWriter& out) {
+void encode_response(const Response& r, ByteWriter& out) {
   out.put(r.sequence);
   out.put(r.set);
   out.put(r.error.code());
@@ -14,7 +14,7 @@ void encode(const Response& r, ByteWriter& out) {
   out.put(r.error.culprit().pid);
   out.put_text(r.error.culprit().tensor);
   out.put(static_cast<std::uint32_t>(r.tensors.size()));
-  for (const Request& tensor : r.tensors) encode(tensor, out);
+  for (const Request& tensor : r.tensors) encode_request(tensor, out);
   out.put(static_cast<std::uint32_t>(r.extents.size()));
   for (const auto& extents : r.extents) out.put_list(extents);
   out.put_list(r.absent);

@@ -14,11 +14,11 @@
 namespace unisono {
 
 // How this member goes into a response that was planned once instead of negotiated. Travels with the
-// data, not with the response: all members see the strongest stance any of them took.
-enum class Stance : std::uint8_t {
-  willing = 0,
-  last = 1,                             // takes part; from the next response on all negotiate again
-  unwilling = 2,                        // has nothing to give: no member's tensors are touched
+// data, not with the response: all members see the strongest vote any of them took.
+enum class PlanVote : std::uint8_t {
+  run = 0,
+  run_then_stop = 1,  // takes part; from the next response on all negotiate again
+  abort = 2,          // has nothing to give: no member's tensors are touched
 };
 
 struct Response {
@@ -33,17 +33,11 @@ struct Response {
   std::vector<std::vector<std::int64_t>> extents;
   std::vector<std::uint32_t> absent;    // member indices that joined: they give the neutral element
   bool planned = false;                 // by topo: nobody was asked. Local, never encoded
-  Stance stance = Stance::willing;      // of this member, when planned. Local, never encoded
+  PlanVote vote = PlanVote::run;      // of this member, when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
 
-// Whether responses to the kind carry a number of every member.
-inline bool has_extents(Collective kind) {
-  return kind == Collective::allgather || kind == Collective::alltoall ||
-         kind == Collective::add_process_set || kind == Collective::prepare;
-}
-
-void encode(const Response& response, ByteWriter& out);
+void encode_response(const Response& response, ByteWriter& out);
 Response decode_response(ByteReader& in);
 
 }  // namespace unisono

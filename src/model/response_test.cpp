@@ -27,7 +27,7 @@ Response full_response() {
 
 std::vector<std::byte> encoded(const Response& response) {
   ByteWriter out;
-  encode(response, out);
+  encode_response(response, out);
   return out.take();
 }
 
@@ -102,7 +102,7 @@ TEST(Response, RefusesErrorCodesItDoesNotKnow) {
 
 TEST(Response, AnnouncedCountsBeyondTheBytesEndTheReading) {
   ByteWriter out;
-  encode(Response{}, out);
+  encode_response(Response{}, out);
   auto bytes = out.take();
   // An empty Response ends in the counts of tensors, extents and absent members, and the value.
   const std::size_t at = bytes.size() - (4 + 4 + 4 + 8);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/data/text.hpp"
+#include "model/collective_traits.hpp"
 
 namespace unisono {
 namespace {
@@ -30,10 +31,6 @@ constexpr std::array<DTypeRow, kDTypeCount> kDTypes = {{{"float32", 4},
                                                         {"bool", 1}}};
 constexpr std::array<std::string_view, kReduceOpCount> kOps = {
     "sum", "average", "min", "max", "product", "logical_and", "logical_or", "adasum"};
-constexpr std::array<std::string_view, 12> kKinds = {
-    "allreduce", "allgather", "broadcast",       "reducescatter",     "alltoall",
-    "barrier",   "join",      "add_process_set", "remove_process_set",
-    "prepare",   "switch_order", "release"};
 
 template <std::size_t N>
 std::string_view pick(const std::array<std::string_view, N>& names, std::size_t index) {
@@ -53,7 +50,7 @@ std::string_view name_of(DType dtype) {
 }
 
 std::string_view name_of(ReduceOp op) { return pick(kOps, static_cast<std::size_t>(op)); }
-std::string_view name_of(Collective kind) { return pick(kKinds, static_cast<std::size_t>(kind)); }
+std::string_view name_of(Collective kind) { return traits_of(kind).name; }
 
 std::optional<DType> dtype_from(std::string_view name) {
   struct Alias {

@@ -5,7 +5,7 @@
 
 #include "move/collective.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 std::unique_ptr<CollectiveMachine> make_allreduce_direct(MoveContext context, DType dtype,
                                                          ReduceOp op, std::span<std::byte> data);
@@ -22,4 +22,4 @@ std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
 std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context, const Extents& counts,
                                                        std::span<std::byte> out);
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -22,7 +22,7 @@
 #include "transport/transport.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 enum class Step : std::uint8_t { waiting, advanced, finished };
 
@@ -41,8 +41,8 @@ class CollectiveMachine {
   virtual bool joined() const { return true; }
   // The operation failed: puts back what has been written to the callers' memory. The last call.
   virtual void undo() {}
-  // Once finished: the strongest stance that any member took. When unwilling, nothing was written.
-  virtual Stance stance() const { return Stance::willing; }
+  // Once finished: the strongest vote of any member. When it is abort, nothing was written.
+  virtual PlanVote vote() const { return PlanVote::run; }
   // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
   virtual const Status& trouble() const {
     static const Status kNone;
@@ -52,11 +52,11 @@ class CollectiveMachine {
 
 // Everything an algorithm needs to know about where it runs.
 struct MoveContext {
-  Transport* transport = nullptr;
+  transport::Transport* transport = nullptr;
   const Members* members = nullptr;          // outlives the machine
   SetId set = 0;
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
-  std::uint64_t identity = 0;                // of the bucket: goes with every byte, compared on arrival
+  std::uint64_t identity = 0;  // of the bucket: goes with every byte, compared on arrival
 
   int n() const { return members->count(); }
   int me() const { return members->me; }
@@ -95,7 +95,7 @@ std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
 using AdasumContexts = std::array<MoveContext, 3>;
 std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
                                                const std::vector<std::size_t>& counts,
-                                               Stance stance, std::span<std::byte> data);
+                                               PlanVote vote, std::span<std::byte> data);
 
 struct AlgorithmRow {
   Collective kind;
@@ -105,4 +105,4 @@ struct AlgorithmRow {
 std::span<const AlgorithmRow> algorithm_table();
 bool algorithm_known(Collective kind, std::string_view name);
 
-}  // namespace unisono
+}  // namespace unisono::move

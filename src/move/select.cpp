@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "move/algorithms.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -91,4 +91,4 @@ bool algorithm_known(Collective kind, std::string_view name) {
   });
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -4,7 +4,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 Status wrong_bucket(const Bucket& mine, const Members& members, int member) {
   std::size_t tensors = 0;
@@ -20,4 +20,4 @@ Status wrong_bucket(const Bucket& mine, const Members& members, int member) {
                     "one program and one version on all ranks, and report it if they do"));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

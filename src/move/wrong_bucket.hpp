@@ -8,9 +8,9 @@
 #include "model/plan.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 // member is the index of the one that differs. Nobody in particular is blamed: either may be right.
 Status wrong_bucket(const Bucket& mine, const Members& members, int member);
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -8,17 +8,19 @@
 #include <atomic>
 #include <cstdint>
 
-namespace unisono {
+#include "unisono/stats_table.h"
+
+namespace unisono::observe {
 
 struct Counters {
   using Count = std::atomic<std::uint64_t>;
-  Count control_messages{0}, control_bytes{0}, data_bytes{0};
-  Count cycles{0}, buckets{0}, operations{0}, operations_failed{0};
-  Count strangers{0}, wakeups{0}, order_digest{0};
-  Count cache_hits{0}, cache_misses{0};
-  // Where tensors spent their time; observe/timings.hpp says what each stretch is.
-  Count negotiation_ns{0}, wait_tensors_ns{0}, pack_ns{0}, wait_data_ns{0}, move_ns{0}, unpack_ns{0};
-  Count exposed_ns{0};                      // added to by every waiting thread
+#define UNISONO_COUNT(name, about) Count name{0};
+#define UNISONO_TIME(name, about) Count name##_ns{0};
+#define UNISONO_NOW(name, about)
+  UNISONO_STATS(UNISONO_COUNT, UNISONO_TIME, UNISONO_NOW, UNISONO_NOW)
+#undef UNISONO_COUNT
+#undef UNISONO_TIME
+#undef UNISONO_NOW
 
   static void add(Count& counter, std::uint64_t n = 1) {
     counter.fetch_add(n, std::memory_order_relaxed);
@@ -29,4 +31,4 @@ struct Counters {
   }
 };
 
-}  // namespace unisono
+}  // namespace unisono::observe

@@ -10,14 +10,16 @@
 #include "observe/timeline.hpp"
 #include "observe/timings.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 TEST(Straggler, NamesTheRankThatWaitsLeast) {
-  const RankWait waits[] = {{100, milliseconds(20)}, {100, milliseconds(21)}, {100, milliseconds(2)},
+  const RankWait waits[] = {{100, milliseconds(20)},
+                            {100, milliseconds(21)},
+                            {100, milliseconds(2)},
                             {100, milliseconds(19)}};
   const SlowRank slow = find_slow_rank(waits);
   EXPECT_EQ(slow.rank, 2);
@@ -45,7 +47,8 @@ TEST(Timings, KeepsTheLastOnesOldestFirst) {
   Timings timings;
   EXPECT_TRUE(timings.recent().empty());
   const std::string long_name(100, 'x');
-  for (std::uint64_t i = 0; i < Timings::kKept + 10; ++i) timings.add(long_name, Collective::allreduce, i, 0, {});
+  for (std::uint64_t i = 0; i < Timings::kKept + 10; ++i)
+    timings.add(long_name, Collective::allreduce, i, 0, {});
   const auto recent = timings.recent();
   ASSERT_EQ(recent.size(), Timings::kKept);
   EXPECT_EQ(recent.front().bytes, 10u);
@@ -70,9 +73,9 @@ TEST(Timeline, IsWholeJsonFromTheBeginningAndNamesEveryStretch) {
   timings.add_round({1500});
   timeline->reset();
   const std::string text = text_of(path);
-  for (const char* part :
-       {"NEGOTIATE_ALLGATHER", "WAIT_FOR_OTHER_TENSOR_DATA", "PACK", "WAIT_FOR_DATA", "MOVE", "UNPACK",
-        "CYCLE_START", R"("layer \"one\"")", "\"rank 0 (here)\"", R"("ts":1.000,"dur":1.000)"}) {
+  for (const char* part : {"NEGOTIATE_ALLGATHER", "WAIT_FOR_OTHER_TENSOR_DATA", "PACK",
+                           "WAIT_FOR_DATA", "MOVE", "UNPACK", "CYCLE_START", R"("layer \"one\"")",
+                           "\"rank 0 (here)\"", R"("ts":1.000,"dur":1.000)"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(text.find("]"), text.size() - 2);
@@ -93,4 +96,4 @@ TEST(Timeline, SaysWhyAFileCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::observe

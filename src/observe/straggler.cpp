@@ -8,7 +8,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 namespace {
 constexpr Nanos kNoise = std::chrono::milliseconds(1);
 }
@@ -41,4 +41,4 @@ std::string verdict_sentence(const SlowRank& slow, const std::string& who) {
              " ms after the median rank's (mean of the last ", slow.tensors, ")");
 }
 
-}  // namespace unisono
+}  // namespace unisono::observe

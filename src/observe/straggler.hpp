@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 
 // What a rank says about the last while: from submitting a tensor until all ranks were there.
 struct RankWait {
@@ -33,4 +33,4 @@ SlowRank find_slow_rank(std::span<const RankWait> waits);
 // One sentence for people; `who` is how the rank is called.
 std::string verdict_sentence(const SlowRank& slow, const std::string& who);
 
-}  // namespace unisono
+}  // namespace unisono::observe

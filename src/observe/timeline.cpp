@@ -11,7 +11,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{20};
@@ -68,7 +68,8 @@ Result<std::unique_ptr<Timeline>> Timeline::open(const std::string& path, Rank r
   std::unique_ptr<Timeline> timeline(new Timeline(file, rank, timings));
   std::fputs("[", file);
   timeline->event(cat("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":", rank,
-                      ",\"args\":{\"name\":", json_text(cat("rank ", rank, " (", host, ")")), "}}"));
+                      ",\"args\":{\"name\":", json_text(cat("rank ", rank, " (", host, ")")),
+                      "}}"));
   std::fputs(kEnd, file);
   std::fflush(file);
   timings.keep_rounds(mark_cycles);
@@ -113,9 +114,9 @@ void Timeline::write_news() {
   const std::uint64_t missed = seen_ - before - tensors.size();
   if (missed > 0) {
     missed_ += missed;
-    event(cat("{\"name\":\"", missed_, " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",",
-              "\"pid\":", rank_, ",\"tid\":0,\"ts\":",
-              microseconds(tensors.front().at.submitted - Time{}), "}"));
+    event(cat("{\"name\":\"", missed_,
+              " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",", "\"pid\":", rank_,
+              ",\"tid\":0,\"ts\":", microseconds(tensors.front().at.submitted - Time{}), "}"));
   }
   for (const Time round : rounds) {
     event(cat("{\"name\":\"CYCLE_START\",\"ph\":\"i\",\"s\":\"p\",\"pid\":", rank_,
@@ -143,9 +144,9 @@ void Timeline::write_tensor(const TensorTiming& tensor) {
     // Negotiation is always there, however short: it says that the tensor came and when.
     if (stretch.end <= stretch.begin && stretch.begin != at.submitted) continue;
     event(cat("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
-              ",\"ts\":", microseconds(stretch.begin - Time{}), ",\"dur\":",
-              microseconds(std::max(stretch.end - stretch.begin, Nanos(0))), ",\"args\":{\"bytes\":",
-              tensor.bytes, ",\"bucket\":", tensor.bucket, "}}"));
+              ",\"ts\":", microseconds(stretch.begin - Time{}),
+              ",\"dur\":", microseconds(std::max(stretch.end - stretch.begin, Nanos(0))),
+              ",\"args\":{\"bytes\":", tensor.bytes, ",\"bucket\":", tensor.bucket, "}}"));
   }
 }
 
@@ -164,4 +165,4 @@ void Timeline::event(const std::string& json) {
   first_ = false;
 }
 
-}  // namespace unisono
+}  // namespace unisono::observe

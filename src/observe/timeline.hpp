@@ -20,7 +20,7 @@
 #include "observe/timings.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 
 class Timeline {
  public:
@@ -54,4 +54,4 @@ class Timeline {
 // Where a rank writes: rank 0 the file itself, the others beside it ("run.json" -> "run.3.json").
 std::string timeline_path(const std::string& path, Rank rank);
 
-}  // namespace unisono
+}  // namespace unisono::observe

@@ -17,7 +17,7 @@
 #include "base/clock.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::observe {
 
 // When a tensor passed each station on this rank. The stretches between them, in order: negotiation,
 // waiting for other tensors, packing, waiting for data, moving, unpacking.
@@ -89,4 +89,4 @@ class Timings {
   std::vector<Time> rounds_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::observe

@@ -6,7 +6,7 @@
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 struct StrategyRow {
@@ -42,4 +42,4 @@ std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderS
   return make_switchable(name, std::move(members), std::move(settings), make_paced);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

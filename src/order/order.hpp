@@ -20,7 +20,7 @@
 #include "model/request.hpp"
 #include "model/response.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct OrderMessage {
   Rank to;                              // global rank, never this one
@@ -88,11 +88,11 @@ class Order {
   // This member itself is about to leave: it ends the plan it follows, if any, so that nobody waits
   // for it in a planned bucket. It takes part in what it gives out from here on.
   virtual void leave(Time now) { static_cast<void>(now); }
-  // A response this object gave out has ended here; stance is the strongest that any member took
-  // (willing when it was not planned). Responses end in their order. From an unwilling one on, and
+  // A response this object gave out has ended here; vote is the strongest that any member took
+  // (run when it was not planned). Responses end in their order. From an aborted one on, and
   // after a last one, planned responses count as never given out, on every member.
-  virtual void ended(std::uint64_t sequence, Stance stance, Time now) {
-    static_cast<void>(sequence), static_cast<void>(stance), static_cast<void>(now);
+  virtual void ended(std::uint64_t sequence, PlanVote vote, Time now) {
+    static_cast<void>(sequence), static_cast<void>(vote), static_cast<void>(now);
   }
   // The program of this rank has seen that a response it takes part in is done: it waited for it,
   // asked, or was called back. In the order in which this and its submissions happened; once more
@@ -117,4 +117,4 @@ std::unique_ptr<Order> make_cache(Members members, OrderSettings settings);
 // By option name; null when unknown. engine/ calls nothing else.
 std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderSettings settings);
 
-}  // namespace unisono
+}  // namespace unisono::order

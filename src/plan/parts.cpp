@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace unisono {
+namespace unisono::plan {
 namespace {
 
 bool same_collective(const Request& a, const Request& b) {
@@ -20,7 +20,7 @@ Response empty_part(const Response& whole) {
   part.set = whole.set;
   part.absent = whole.absent;
   part.planned = whole.planned;
-  part.stance = whole.stance;
+  part.vote = whole.vote;
   part.value = whole.value;
   return part;
 }
@@ -55,7 +55,7 @@ bool is_group(const Response& response) {
 
 bool can_fuse(const Response& response) {
   return response.error.ok() && !response.tensors.empty() &&
-         response.tensors.front().kind == Collective::allreduce;
+         traits_of(response.tensors.front().kind).fuses;
 }
 
 bool alike(const Response& a, const Response& b) {
@@ -94,4 +94,4 @@ Plan PlanBuilder::finish(std::uint64_t first_id) {
   return std::exchange(plan_, {});
 }
 
-}  // namespace unisono
+}  // namespace unisono::plan

@@ -8,7 +8,7 @@
 
 #include "model/plan.hpp"
 
-namespace unisono {
+namespace unisono::plan {
 
 // A Response cut into parts that one collective can carry each. A tensor and a failure are one
 // part; a group gives one part per kind of tensor in it, or per tensor where the collective cannot
@@ -33,4 +33,4 @@ class PlanBuilder {
   Plan plan_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::plan

@@ -8,7 +8,7 @@
 
 #include "plan/parts.hpp"
 
-namespace unisono {
+namespace unisono::plan {
 namespace {
 
 // Fills one open bucket per kind of tensor. A part joins the open bucket it is alike to while the
@@ -100,4 +100,4 @@ std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings set
   return nullptr;
 }
 
-}  // namespace unisono
+}  // namespace unisono::plan

@@ -16,7 +16,7 @@
 
 #include "model/plan.hpp"
 
-namespace unisono {
+namespace unisono::plan {
 
 struct PlannerSettings {
   std::int64_t fusion_bytes = 64 << 20;
@@ -38,4 +38,4 @@ std::span<const PlannerRow> planner_table();
 // By a name of the table; null when unknown.
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);
 
-}  // namespace unisono
+}  // namespace unisono::plan

@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "plan/planner.hpp"
 
-namespace unisono {
+namespace unisono::plan {
 namespace {
 
 Request tensor(std::string name, std::int64_t elements) {
@@ -173,15 +173,15 @@ TEST_P(PlannerContract, AlikeGroupStaysInOneBucket) {
   EXPECT_EQ(plan.buckets[0].responses.at(0).tensors.size(), 5u);
 }
 
-TEST_P(PlannerContract, PlannedResponseIsOneBucketAndKeepsItsStance) {
+TEST_P(PlannerContract, PlannedResponseIsOneBucketAndKeepsItsVote) {
   Response planned = response({tensor("a", 10), tensor("b", 20)});
   planned.planned = true;
-  planned.stance = Stance::unwilling;
+  planned.vote = PlanVote::abort;
   const Plan plan = make()->plan({planned}, 0);
   ASSERT_EQ(plan.buckets.size(), 1u);
   const Response& kept = plan.buckets[0].responses.front();
   EXPECT_TRUE(kept.planned);
-  EXPECT_EQ(kept.stance, Stance::unwilling);
+  EXPECT_EQ(kept.vote, PlanVote::abort);
 }
 
 TEST_P(PlannerContract, GroupOfAllgathersGivesOneBucketEachWithItsExtents) {
@@ -263,4 +263,4 @@ TEST(Groups, LeavesUngroupedTensorsAlone) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::plan

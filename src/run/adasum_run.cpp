@@ -5,7 +5,7 @@
 #include "run/bucket_run.hpp"
 #include "move/adasum/adasum.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 std::vector<std::size_t> BucketRun::element_counts() const {
   std::vector<std::size_t> counts;
@@ -18,24 +18,26 @@ Status BucketRun::start_adasum() {
   if (auto status = take_buffer(fused_, fused_bytes_); !status) return status;
   const auto counts = element_counts();
   const auto members = static_cast<std::size_t>(context_.members->count());
-  adasum::for_pieces(counts, members, size_of(wire_),
-                     [&](std::size_t, std::size_t index, patterns::Slice slice, std::size_t offset) {
-                       codec_->encode(encode_part(tensors_[index], slice.begin, slice.count(), offset));
-                     });
-  const AdasumContexts contexts{next_context(), next_context(), next_context()};
-  machine_ = make_adasum(contexts, wire_, counts, bucket_.responses.front().stance,
+  move::adasum::for_pieces(
+      counts, members, size_of(wire_),
+      [&](std::size_t, std::size_t index, move::patterns::Slice slice, std::size_t offset) {
+        codec_->encode(encode_part(tensors_[index], slice.begin, slice.count(), offset));
+      });
+  const move::AdasumContexts contexts{next_context(), next_context(), next_context()};
+  machine_ = move::make_adasum(contexts, wire_, counts, bucket_.responses.front().vote,
                          fused_.first(fused_bytes_));
   return {};
 }
 
 void BucketRun::finish_adasum() {
   const auto members = static_cast<std::size_t>(context_.members->count());
-  adasum::for_pieces(element_counts(), members, size_of(wire_),
-                     [&](std::size_t, std::size_t index, patterns::Slice slice, std::size_t offset) {
-                       const Tensor& tensor = tensors_[index];
-                       if (tensor.absent() || slice.count() == 0) return;
-                       codec_->decode(decode_part(tensor, slice.begin, slice.count(), offset));
-                     });
+  move::adasum::for_pieces(
+      element_counts(), members, size_of(wire_),
+      [&](std::size_t, std::size_t index, move::patterns::Slice slice, std::size_t offset) {
+        const Tensor& tensor = tensors_[index];
+        if (tensor.absent() || slice.count() == 0) return;
+        codec_->decode(decode_part(tensor, slice.begin, slice.count(), offset));
+      });
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

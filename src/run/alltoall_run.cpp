@@ -11,7 +11,7 @@
 #include "base/data/text.hpp"
 #include "run/bucket_run.hpp"
 
-namespace unisono {
+namespace unisono::run {
 namespace {
 
 std::span<const std::byte> bytes_of(const std::vector<std::int64_t>& numbers) {
@@ -44,13 +44,16 @@ Status BucketRun::start_counts(Tensor& tensor) {
   if (context_.team != nullptr) {
     tensor.counts.resize(n * n);
     // A turn of its own, past those of the tensors themselves.
-    const LocalTurn turn(*context_.team, bucket_, *context_.members, tensors_.size() + current_);
-    machine_ = make_local_allgather(turn, bytes_of(tensor.splits), Extents(n, n * kNumber),
-                                    std::as_writable_bytes(std::span(tensor.counts)));
+    const move::LocalTurn turn(*context_.team, bucket_, *context_.members,
+                               tensors_.size() + current_);
+    machine_ =
+        move::make_local_allgather(turn, bytes_of(tensor.splits), move::Extents(n, n * kNumber),
+                                   std::as_writable_bytes(std::span(tensor.counts)));
   } else {
     tensor.counts.resize(n);
-    machine_ = make_alltoall(next_context(), bytes_of(tensor.splits), Extents(n, kNumber),
-                             std::as_writable_bytes(std::span(tensor.counts)), Extents(n, kNumber));
+    machine_ = move::make_alltoall(
+        next_context(), bytes_of(tensor.splits), move::Extents(n, kNumber),
+        std::as_writable_bytes(std::span(tensor.counts)), move::Extents(n, kNumber));
   }
   return {};
 }
@@ -91,4 +94,4 @@ Status BucketRun::start_next() {
   return context_.team != nullptr ? start_local_tensor(current_) : start_tensor(current_);
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -10,23 +10,24 @@
 #include "base/data/text.hpp"
 #include "run/unpack.hpp"
 #include "run/row_split.hpp"
-#include "run/stance_flags.hpp"
+#include "run/vote_flags.hpp"
 #include "kernels/kernels.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 Status name_tensor(const Status& status, const Request& request) {
   Culprit culprit = status.culprit();
   if (!culprit.tensor.empty()) return status;
   culprit.tensor = request.name;
-  return Status(status.code(),
-                cat(status.message(), " ('", request.name, "' was in flight; its output is untouched)"),
-                std::move(culprit));
+  return Status(
+      status.code(),
+      cat(status.message(), " ('", request.name, "' was in flight; its output is untouched)"),
+      std::move(culprit));
 }
 
 BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context)
     : bucket_(std::move(bucket)), context_(context), set_(bucket_.set), wire_(bucket_.dtype) {
-  codec_ = find_codec(bucket_.responses.front().tensors.front().codec);
+  codec_ = encode::find_codec(bucket_.responses.front().tensors.front().codec);
   if (codec_ != nullptr && bucket_.kind == Collective::allreduce) {
     wire_ = codec_->wire_dtype(bucket_.dtype);
   }
@@ -59,8 +60,9 @@ bool BucketRun::fits_shared_memory() const {
     for (const std::int64_t n : *tensor.extents) rows += n;
     bytes += static_cast<std::size_t>(rows) * row_bytes(request);
   }
-  if (is_adasum()) bytes += 64 + local_adasum_extra(context_.members->count(), tensors_.size());
-  return bytes <= context_.team->window_most();
+  if (is_adasum())
+    bytes += 64 + move::local_adasum_extra(context_.members->count(), tensors_.size());
+  return bytes <= context_.team->window_max();
 }
 
 std::size_t BucketRun::wire_bytes(const Tensor& tensor) const {
@@ -113,7 +115,7 @@ Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
                                          tensor.request->name, "'"));
 }
 
-MoveContext BucketRun::next_context() const {
+move::MoveContext BucketRun::next_context() const {
   const std::uint64_t count =
       std::exchange(*context_.next_move, *context_.next_move + context_.move_stride);
   return {.transport = context_.transport,
@@ -139,23 +141,23 @@ Status BucketRun::place_results() {
 
 Status BucketRun::start_fused_allreduce() {
   if (auto status = place_results(); !status) return status;
-  const std::size_t all = fused_bytes_ + (planned() ? kStanceFlags * size_of(wire_) : 0);
+  const std::size_t all = fused_bytes_ + (planned() ? kVoteFlags * size_of(wire_) : 0);
   if (auto status = take_buffer(fused_, all); !status) return status;
   for (const Tensor& tensor : tensors_) {
     codec_->encode(encode_part(tensor, 0, tensor.out_count, tensor.offset));
   }
   if (planned()) {
-    put_stance(bucket_.responses.front().stance, wire_, bucket_.op,
+    put_vote(bucket_.responses.front().vote, wire_, bucket_.op,
                fused_.memory.get() + fused_bytes_);
   }
   const std::string& algorithm =
       context_.options->deterministic ? std::string("direct") : context_.options->algorithm;
-  machine_ = make_allreduce(algorithm, next_context(), wire_, bucket_.op, fused_.first(all));
+  machine_ = move::make_allreduce(algorithm, next_context(), wire_, bucket_.op, fused_.first(all));
   return {};
 }
 
-EncodePart BucketRun::encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
-                                  std::size_t offset) const {
+encode::EncodePart BucketRun::encode_part(const Tensor& tensor, std::size_t first,
+                                          std::size_t count, std::size_t offset) const {
   const auto* input = static_cast<const std::byte*>(tensor.pending.input);
   return {.tensor = tensor.request->name,
           .dtype = bucket_.dtype,
@@ -172,8 +174,8 @@ void* BucketRun::output_of(const Tensor& tensor) const {
   return owned != nullptr ? owned : tensor.pending.output;
 }
 
-DecodePart BucketRun::decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
-                                  std::size_t offset) const {
+encode::DecodePart BucketRun::decode_part(const Tensor& tensor, std::size_t first,
+                                          std::size_t count, std::size_t offset) const {
   return {.tensor = tensor.request->name,
           .dtype = bucket_.dtype,
           .divisor = bucket_.op == ReduceOp::average ? divisor(tensor) : 1,
@@ -188,7 +190,7 @@ Status BucketRun::start_tensor(std::size_t index) {
   Tensor& tensor = tensors_[index];
   const Request& request = *tensor.request;
   if (request.kind == Collective::barrier) {
-    machine_ = make_barrier(next_context());
+    machine_ = move::make_barrier(next_context());
     return {};
   }
   const Members& members = *context_.members;
@@ -216,14 +218,14 @@ Status BucketRun::start_tensor(std::size_t index) {
     if (tensor.pending.output == nullptr) {
       if (auto status = own_result(tensor, in.size()); !status) return status;
     }
-    machine_ = make_broadcast(next_context(), root, in);
+    machine_ = move::make_broadcast(next_context(), root, in);
     return {};
   }
 
   bring();
   const std::size_t row = row_bytes(request);
   std::int64_t rows = 0;
-  Extents sends, receives;
+  move::Extents sends, receives;
   if (request.kind == Collective::allgather) {
     receives = to_bytes(*tensor.extents, row);
     rows = std::accumulate(tensor.extents->begin(), tensor.extents->end(), std::int64_t{0});
@@ -244,11 +246,11 @@ Status BucketRun::start_tensor(std::size_t index) {
   const std::span<std::byte> out(tensor.pending.ticket->result.get(), out_bytes);
 
   if (request.kind == Collective::allgather) {
-    machine_ = make_allgather(next_context(), in, receives, out);
+    machine_ = move::make_allgather(next_context(), in, receives, out);
   } else if (request.kind == Collective::reducescatter) {
-    machine_ = make_reducescatter(next_context(), request.dtype, request.op, in, sends, out);
+    machine_ = move::make_reducescatter(next_context(), request.dtype, request.op, in, sends, out);
   } else {
-    machine_ = make_alltoall(next_context(), in, sends, out, receives);
+    machine_ = move::make_alltoall(next_context(), in, sends, out, receives);
   }
   return {};
 }
@@ -257,13 +259,13 @@ const Status& BucketRun::trouble() const {
   return trouble_.ok() && machine_ != nullptr ? machine_->trouble() : trouble_;
 }
 
-Step BucketRun::step() {
-  if (!trouble_.ok()) return Step::waiting;
-  const Step step = machine_->step();
-  if (step != Step::finished || bucket_.kind == Collective::allreduce) return step;
-  if (!counting_ && current_ + 1 == tensors_.size()) return Step::finished;
+move::Step BucketRun::step() {
+  if (!trouble_.ok()) return move::Step::waiting;
+  const move::Step step = machine_->step();
+  if (step != move::Step::finished || bucket_.kind == Collective::allreduce) return step;
+  if (!counting_ && current_ + 1 == tensors_.size()) return move::Step::finished;
   trouble_ = start_next();
-  return Step::advanced;
+  return move::Step::advanced;
 }
 
 void BucketRun::finish_tensor(Tensor& tensor) {
@@ -290,12 +292,12 @@ void BucketRun::cancel() {
   cancelled_ = true;
 }
 
-Stance BucketRun::stance() const {
-  if (cancelled_) return Stance::unwilling;
-  if (!planned()) return Stance::willing;
+PlanVote BucketRun::vote() const {
+  if (cancelled_) return PlanVote::abort;
+  if (!planned()) return PlanVote::run;
   return context_.team != nullptr || is_adasum()
-             ? machine_->stance()
-             : get_stance(wire_, bucket_.op, fused_.memory.get() + fused_bytes_);
+             ? machine_->vote()
+             : get_vote(wire_, bucket_.op, fused_.memory.get() + fused_bytes_);
 }
 
 std::vector<Pending> BucketRun::give_back() {
@@ -318,20 +320,20 @@ void BucketRun::write_outputs() {
   }
 }
 
-void BucketRun::resolve_tickets(const ReleaseName& release) {
+void BucketRun::resolve_tickets(const submit::ReleaseName& release) {
   for (Tensor& tensor : tensors_) {
     context_.buffers->give_back(std::move(tensor.in));
-    if (!tensor.absent()) resolve(tensor.pending, Status{}, release);
+    if (!tensor.absent()) submit::resolve(tensor.pending, Status{}, release);
   }
   context_.buffers->give_back(std::move(fused_));
 }
 
-void BucketRun::fail(const Status& status, const ReleaseName& release) {
+void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
   // A result that stands complete in shared memory is delivered: the callers' outputs may have been
   // begun, and nobody is needed to end them.
   const bool last = bucket_.kind == Collective::allreduce || current_ + 1 == tensors_.size();
   if (last && !counting_ && machine_ != nullptr && machine_->committed()) {
-    while (machine_->step() != Step::finished) {
+    while (machine_->step() != move::Step::finished) {
     }
     write_outputs();
     return resolve_tickets(release);
@@ -344,14 +346,14 @@ void BucketRun::fail(const Status& status, const ReleaseName& release) {
       abandoned_.push_back(std::move(tensor.pending.ticket->result));
       tensor.pending.ticket->result_bytes = 0;
     }
-    resolve(tensor.pending, name_tensor(status, *tensor.request), release);
+    submit::resolve(tensor.pending, name_tensor(status, *tensor.request), release);
   }
 }
 
 std::string BucketRun::describe() const {
   return cat("bucket ", bucket_.id, " of set ", set_, " ('", tensors_.front().request->name, "'",
-             tensors_.size() > 1 ? cat(" and ", tensors_.size() - 1, " more") : std::string(), "): ",
-             machine_ ? machine_->describe() : std::string("not started"));
+             tensors_.size() > 1 ? cat(" and ", tensors_.size() - 1, " more") : std::string(),
+             "): ", machine_ ? machine_->describe() : std::string("not started"));
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -20,7 +20,7 @@
 #include "move/local/local.hpp"
 #include "unisono/options.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 // Which of the 32-bit bucket numbers of a set's tags are whose: the lower half the set's own, the
 // upper half those of its persistent operations, 2^20 for each.
@@ -28,15 +28,15 @@ struct MoveNumbers {
   std::uint64_t base = 0, mask = 0xFFFFFFFF;
 };
 inline constexpr MoveNumbers kSetMoves{0, 0x7FFFFFFF};
-inline constexpr std::uint32_t kPersistentsMost = 2048;  // of one set, at one time
+inline constexpr std::uint32_t kPersistentsMax = 2048;  // of one set, at one time
 inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
   return {std::uint64_t{1} << 31 | std::uint64_t{index} << 20, 0xFFFFF};
 }
 
 struct RunContext {
-  Transport* transport = nullptr;
+  transport::Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
-  LocalTeam* team = nullptr;                // all members share memory; outlives the run
+  move::LocalTeam* team = nullptr;                // all members share memory; outlives the run
   BufferPool* buffers = nullptr;
   const Options* options = nullptr;
   std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
@@ -72,22 +72,22 @@ class BucketRun {
 
   // Packs and makes the first machine; out_of_memory when the buffers cannot be had.
   Status start();
-  Step step();
+  move::Step step();
   // After step() finished: writes the outputs; then resolve_tickets() tells who waits.
   void write_outputs();
-  void resolve_tickets(const ReleaseName& release);
-  // After step() finished: the strongest stance of any member. When unwilling, nothing was written
+  void resolve_tickets(const submit::ReleaseName& release);
+  // After step() finished: the strongest vote of any member. When it is abort, nothing was written
   // and give_back() follows instead of the two.
-  Stance stance() const;
+  PlanVote vote() const;
   std::vector<Pending> give_back();
   // Resolves the tickets with an error; the run itself lives on until the transport is gone.
-  void fail(const Status& status, const ReleaseName& release);
+  void fail(const Status& status, const submit::ReleaseName& release);
 
   // Not ok when a machine could not be started or can never end: the job cannot go on.
   const Status& trouble() const;
   bool planned() const { return bucket_.responses.front().planned; }
   // A planned run that a member will never take part in: counts as finished, with that member
-  // unwilling. Local runs only.
+  // voting abort. Local runs only.
   void cancel();
   // Whether every member has been seen to take part, as far as the machine can tell.
   bool joined() const { return machine_ != nullptr && machine_->joined(); }
@@ -104,7 +104,9 @@ class BucketRun {
   Status start_fused_allreduce();
   Status start_adasum();
   void finish_adasum();
-  bool is_adasum() const { return bucket_.op == ReduceOp::adasum && bucket_.kind == Collective::allreduce; }
+  bool is_adasum() const {
+    return bucket_.op == ReduceOp::adasum && bucket_.kind == Collective::allreduce;
+  }
   std::vector<std::size_t> element_counts() const;
   Status start_tensor(std::size_t index);
   // alltoall of uneven rows: first the counts travel, then the rows (alltoall_run.cpp).
@@ -117,30 +119,30 @@ class BucketRun {
   std::int64_t divisor(const Tensor& tensor) const;
   void* output_of(const Tensor& tensor) const;
   // Elements [first, first + count) of a tensor into or out of the fused buffer.
-  EncodePart encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+  encode::EncodePart encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
                          std::size_t offset) const;
-  DecodePart decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
+  encode::DecodePart decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
                          std::size_t offset) const;
   Status place_results();
   // The same over shared memory: machines read and write the callers' tensors themselves.
   Status start_local_allreduce();
   Status start_local_tensor(std::size_t index);
-  LocalReduction local_reduction(const Tensor& first) const;
-  Translation translation() const;
+  move::LocalReduction local_reduction(const Tensor& first) const;
+  move::Translation translation() const;
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
-  MoveContext next_context() const;
+  move::MoveContext next_context() const;
   void finish_tensor(Tensor& tensor);
 
   Bucket bucket_;
   RunContext context_;
   SetId set_;
-  const Codec* codec_ = nullptr;            // of allreduces; null when this engine has no such codec
+  const encode::Codec* codec_ = nullptr;  // of allreduces; null when this engine has no such codec
   DType wire_ = DType::f32;                 // what the bucket is reduced in
   std::vector<Tensor> tensors_;
   BufferPool::Buffer fused_;
-  std::size_t fused_bytes_ = 0;             // of tensors; the stance follows when planned
-  std::unique_ptr<CollectiveMachine> machine_;
+  std::size_t fused_bytes_ = 0;             // of tensors; the vote follows when planned
+  std::unique_ptr<move::CollectiveMachine> machine_;
   std::size_t current_ = 0;                 // which tensor moves, when each has its own machine
   bool counting_ = false;                   // the machine moves counts, not yet rows
   bool cancelled_ = false;
@@ -148,4 +150,4 @@ class BucketRun {
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write
 };
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace unisono {
+namespace unisono::run {
 
 class BufferPool {
  public:
@@ -48,4 +48,4 @@ class BufferPool {
   std::vector<Buffer> free_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::run

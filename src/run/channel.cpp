@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/channel.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
-Step Channel::step() {
+move::Step Channel::step() {
   if (mover == nullptr || !run->local()) return run->step();
   if (lent) {
-    if (!mover->idle()) return Step::waiting;
+    if (!mover->idle()) return move::Step::waiting;
     lent = false;
-    if (mover->result() == Step::finished) return Step::finished;
+    if (mover->result() == move::Step::finished) return move::Step::finished;
   }
-  if (!run->ready() || !run->trouble().ok()) return Step::waiting;
+  if (!run->ready() || !run->trouble().ok()) return move::Step::waiting;
   mover->give(*run);
   lent = true;
-  return Step::advanced;
+  return move::Step::advanced;
 }
 
 bool Channel::ready() const {
@@ -22,4 +22,4 @@ bool Channel::ready() const {
   return lent ? mover->idle() : run->ready();
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

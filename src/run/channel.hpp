@@ -12,10 +12,10 @@
 #include "run/bucket_run.hpp"
 #include "run/mover.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 struct Channel {
-  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
+  std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
   std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
   std::uint64_t next_move = 0;
   std::deque<Bucket> queue;
@@ -32,11 +32,13 @@ struct Channel {
   Channel& operator=(const Channel&) = delete;
 
   // One turn of the run; waiting while the mover has it.
-  Step step();
+  move::Step step();
   bool ready() const;
   // Of the bucket that runs or comes next; the channel is not drained.
-  std::size_t next_bytes() const { return run != nullptr ? run->bucket().bytes : queue.front().bytes; }
+  std::size_t next_bytes() const {
+    return run != nullptr ? run->bucket().bytes : queue.front().bytes;
+  }
   bool drained() const { return run == nullptr && queue.empty(); }
 };
 
-}  // namespace unisono
+}  // namespace unisono::run

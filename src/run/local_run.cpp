@@ -7,21 +7,21 @@
 #include "run/bucket_run.hpp"
 #include "run/row_split.hpp"
 
-namespace unisono {
+namespace unisono::run {
 namespace {
 
 const std::byte* bytes_of(const void* data) { return static_cast<const std::byte*>(data); }
 
 }  // namespace
 
-LocalReduction BucketRun::local_reduction(const Tensor& first) const {
+move::LocalReduction BucketRun::local_reduction(const Tensor& first) const {
   const Request& request = *first.request;
   return {.dtype = wire_,
           .op = request.op,
           .prescale = request.prescale,
           .divisor = divisor(first),
           .postscale = request.postscale,
-          .stance = first.response->stance,
+          .vote = first.response->vote,
           .translation = {},
           .items = {},
           .bytes = 0};
@@ -29,26 +29,27 @@ LocalReduction BucketRun::local_reduction(const Tensor& first) const {
 
 // The tensors of a bucket are alike in all that matters here but their names, which none of the
 // codecs that work on parts of a tensor asks for.
-Translation BucketRun::translation() const {
+move::Translation BucketRun::translation() const {
   const Request& first = *tensors_.front().request;
   const std::int64_t divided = first.op == ReduceOp::average ? divisor(tensors_.front()) : 1;
   const std::size_t wide = size_of(bucket_.dtype), narrow = size_of(wire_);
-  const EncodePart encode{.tensor = {}, .dtype = bucket_.dtype, .op = bucket_.op,
+  const encode::EncodePart encode{.tensor = {}, .dtype = bucket_.dtype, .op = bucket_.op,
                           .prescale = first.prescale};
-  const DecodePart decode{.tensor = {}, .dtype = bucket_.dtype, .divisor = divided,
+  const encode::DecodePart decode{.tensor = {}, .dtype = bucket_.dtype, .divisor = divided,
                           .postscale = first.postscale};
   return {.load =
-              [=, this](const LocalItem& item, std::size_t from, std::size_t bytes, std::byte* out) {
-                EncodePart part = encode;
+              [=, this](const move::LocalItem& item, std::size_t from, std::size_t bytes,
+                        std::byte* out) {
+                encode::EncodePart part = encode;
                 part.elements = item.source + from / narrow * wide;
                 part.count = bytes / narrow;
                 part.wire = out;
                 codec_->encode(part);
               },
           .store =
-              [=, this](const LocalItem& item, std::size_t from, std::size_t bytes,
+              [=, this](const move::LocalItem& item, std::size_t from, std::size_t bytes,
                         const std::byte* in) {
-                DecodePart part = decode;
+                encode::DecodePart part = decode;
                 part.elements = item.target + from / narrow * wide;
                 part.count = bytes / narrow;
                 part.wire = in;
@@ -57,7 +58,7 @@ Translation BucketRun::translation() const {
 }
 
 Status BucketRun::start_local_allreduce() {
-  LocalReduction work = local_reduction(tensors_.front());
+  move::LocalReduction work = local_reduction(tensors_.front());
   if (wire_ != bucket_.dtype) work.translation = translation();
   for (Tensor& tensor : tensors_) {
     const std::size_t bytes = wire_bytes(tensor);
@@ -66,7 +67,8 @@ Status BucketRun::start_local_allreduce() {
       if (auto status = own_result(tensor, tensor.request->bytes()); !status) return status;
     }
     if (bytes == 0) continue;
-    LocalItem item{.source = nullptr, .target = nullptr, .offset = work.bytes, .bytes = bytes};
+    move::LocalItem item{
+        .source = nullptr, .target = nullptr, .offset = work.bytes, .bytes = bytes};
     if (!tensor.absent()) {
       item.source = bytes_of(tensor.pending.input);
       item.target = tensor.pending.output != nullptr
@@ -77,9 +79,9 @@ Status BucketRun::start_local_allreduce() {
     work.items.push_back(item);
     work.bytes += bytes;
   }
-  const LocalTurn turn(*context_.team, bucket_, *context_.members);
-  machine_ = is_adasum() ? make_local_adasum(turn, std::move(work))
-                         : make_local_allreduce(turn, std::move(work));
+  const move::LocalTurn turn(*context_.team, bucket_, *context_.members);
+  machine_ = is_adasum() ? move::make_local_adasum(turn, std::move(work))
+                         : move::make_local_allreduce(turn, std::move(work));
   return {};
 }
 
@@ -87,9 +89,9 @@ Status BucketRun::start_local_tensor(std::size_t index) {
   current_ = index;
   Tensor& tensor = tensors_[index];
   const Request& request = *tensor.request;
-  const LocalTurn turn(*context_.team, bucket_, *context_.members, index);
+  const move::LocalTurn turn(*context_.team, bucket_, *context_.members, index);
   if (request.kind == Collective::barrier) {
-    machine_ = make_local_barrier(turn);
+    machine_ = move::make_local_barrier(turn);
     return {};
   }
   UNISONO_CHECK(!tensor.absent());
@@ -109,12 +111,13 @@ Status BucketRun::start_local_tensor(std::size_t index) {
     }
     auto* target = tensor.pending.output != nullptr ? static_cast<std::byte*>(tensor.pending.output)
                                                     : tensor.pending.ticket->result.get();
-    machine_ = make_local_broadcast(turn, members.index_of(request.root), in, {target, in.size()});
+    machine_ =
+        move::make_local_broadcast(turn, members.index_of(request.root), in, {target, in.size()});
     return {};
   }
 
   const std::size_t row = row_bytes(request);
-  Extents parts;
+  move::Extents parts;
   std::vector<std::size_t> matrix;
   std::int64_t rows = 0;
   if (request.kind == Collective::allgather) {
@@ -132,20 +135,21 @@ Status BucketRun::start_local_tensor(std::size_t index) {
     }
   }
   tensor.out_shape = with_rows(request.shape, rows);
-  if (auto status = own_result(tensor, static_cast<std::size_t>(rows) * row); !status) return status;
+  if (auto status = own_result(tensor, static_cast<std::size_t>(rows) * row); !status)
+    return status;
   const std::span<std::byte> out(tensor.pending.ticket->result.get(),
                                  static_cast<std::size_t>(rows) * row);
   if (request.kind == Collective::allgather) {
-    machine_ = make_local_allgather(turn, in, std::move(parts), out);
+    machine_ = move::make_local_allgather(turn, in, std::move(parts), out);
   } else if (request.kind == Collective::alltoall) {
-    machine_ = make_local_alltoall(turn, in, std::move(matrix), out);
+    machine_ = move::make_local_alltoall(turn, in, std::move(matrix), out);
   } else {
-    LocalReduction work = local_reduction(tensor);
+    move::LocalReduction work = local_reduction(tensor);
     work.items.push_back({in.data(), nullptr, 0, in.size()});
     work.bytes = in.size();
-    machine_ = make_local_reducescatter(turn, std::move(work), std::move(parts), out);
+    machine_ = move::make_local_reducescatter(turn, std::move(work), std::move(parts), out);
   }
   return {};
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -4,7 +4,7 @@
 
 #include "base/os/cpu.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 Mover::Mover(Ringer engine) : engine_(engine), thread_([this] { run(); }) {}
 
@@ -37,7 +37,7 @@ void Mover::run() {
     if (closing_.load(std::memory_order_relaxed)) return;
     try {
       do result_ = lent_->step();
-      while (result_ == Step::advanced);
+      while (result_ == move::Step::advanced);
     } catch (...) {
       error_ = std::current_exception();    // the driver's to deal with
     }
@@ -46,4 +46,4 @@ void Mover::run() {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -14,7 +14,7 @@
 #include "base/os/doorbell.hpp"
 #include "run/bucket_run.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 class Mover {
  public:
@@ -27,7 +27,7 @@ class Mover {
   void give(BucketRun& run);
   bool idle() const { return turn_.load(std::memory_order_acquire) % 2 == 0; }
   // After idle(): what the last step said, or threw.
-  Step result() const {
+  move::Step result() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
     return result_;
   }
@@ -41,9 +41,9 @@ class Mover {
   std::atomic<std::uint32_t> turn_{0};      // odd while a run is lent
   std::atomic<bool> closing_{false};
   BucketRun* lent_ = nullptr;
-  Step result_ = Step::waiting;
+  move::Step result_ = move::Step::waiting;
   std::exception_ptr error_;
   std::thread thread_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -10,7 +10,7 @@
 #include "model/request.hpp"
 #include "move/collective.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 inline std::size_t row_bytes(const Request& request) {
   std::size_t bytes = size_of(request.dtype);
@@ -32,10 +32,10 @@ inline std::vector<std::int64_t> divide_rows(std::int64_t rows, int members) {
   return parts;
 }
 
-inline Extents to_bytes(std::span<const std::int64_t> rows, std::size_t bytes_each) {
-  Extents bytes;
+inline move::Extents to_bytes(std::span<const std::int64_t> rows, std::size_t bytes_each) {
+  move::Extents bytes;
   for (const std::int64_t n : rows) bytes.push_back(static_cast<std::size_t>(n) * bytes_each);
   return bytes;
 }
 
-}  // namespace unisono
+}  // namespace unisono::run

@@ -10,7 +10,7 @@
 
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::run {
 
 struct Finish {
   ReduceOp op = ReduceOp::sum;
@@ -21,4 +21,4 @@ struct Finish {
 // data is count elements in the bucket's buffer; out may be the same place or anywhere else.
 void unpack(DType dtype, const Finish& finish, const void* data, void* out, std::size_t count);
 
-}  // namespace unisono
+}  // namespace unisono::run

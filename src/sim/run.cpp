@@ -34,12 +34,14 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 Run::Run(const SimSettings& settings, const Progress& progress)
-    : settings_(settings), progress_(progress), spinning_(find_pacing(settings.pacing)->spins),
+    : settings_(settings),
+      progress_(progress),
+      spinning_(order::find_pacing(settings.pacing)->spins),
       plans_(plans_ahead(settings)),
       compute_ns_(to_ns(settings.workload.compute_us)),
       window_ns_(to_ns(settings.host.window * settings.workload.compute_us)),
       warm_up_(settle_steps(settings)),
-      planner_(make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
+      planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings.network, settings.ranks, settings.host.ranks_per_host, *planner_),
       wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
              settings.seed ^ 0x5EED, events_, kArrival),
@@ -71,20 +73,20 @@ void Run::make_ranks() {
   std::vector<Rank> all(static_cast<std::size_t>(settings_.ranks));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Rank>(i);
   const RankList shared(std::move(all));
-  OrderSettings tuning = settings_.tuning;
+  order::OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
-  tuning.topo_pool = std::make_shared<TopoPool>();
+  tuning.topo_pool = std::make_shared<order::TopoPool>();
   tuning.pacing = "event";
-  OrderSettings paced = tuning;
+  order::OrderSettings paced = tuning;
   paced.pacing = settings_.pacing;
   ranks_.resize(static_cast<std::size_t>(settings_.ranks));
   Rng seeds(settings_.seed);
   for (int i = 0; i < settings_.ranks; ++i) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     r.rng = Rng(seeds());
-    r.order = make_order(settings_.order, Members::of(shared, i), tuning);
+    r.order = order::make_order(settings_.order, Members::of(shared, i), tuning);
     if (settings_.pacing == "event") continue;
-    auto lockstep = make_lockstep(std::move(r.order), Members::of(shared, i), paced);
+    auto lockstep = order::make_lockstep(std::move(r.order), Members::of(shared, i), paced);
     r.lockstep = lockstep.get();
     r.order = std::move(lockstep);
   }
@@ -278,7 +280,7 @@ void Run::engine(int rank, std::int64_t now) {
   r.order->negotiate(Time{now}, out_);
   r.in_vain = out_.messages.empty() && out_.responses.empty() ? r.in_vain + 1 : 0;
   std::int64_t free = now + to_ns(settings_.host.negotiate_us);
-  for (OrderMessage& message : out_.messages) {
+  for (order::OrderMessage& message : out_.messages) {
     metrics_.message(message.bytes.size());
     free = wires_.send(free, rank, message.to, std::move(message.bytes));
   }
@@ -334,52 +336,6 @@ void Run::give_out(int rank, VirtualRank& r, std::int64_t now) {
   metrics_.agreed(now);
   start_bucket(now);
   check_data_plane();
-}
-
-void Run::start_bucket(std::int64_t now) {
-  if (const FlyingBucket* next = channel_.start(now); next != nullptr) {
-    events_.push(next->end_ns, kBucket, 0, 0);
-  }
-}
-
-void Run::bucket(std::int64_t now) {
-  const std::int64_t was_free = channel_.last_end_ns();
-  const FlyingBucket done = channel_.finish();
-  metrics_.bucket_done(done, was_free);
-  const bool ran = done.stance != Stance::unwilling;
-  if (ran) tensors_left_ -= done.tensors;
-  if (computing_ == 0) metrics_.idle(done.copies_ns * settings_.ranks);
-  if (plans_) tell_ended(done, now);
-  start_bucket(now);
-  if (tensors_left_ > 0) return;
-  UNISONO_CHECK(tensors_left_ == 0);
-  metrics_.end_step(now);
-  if (plans_) tell_observed();
-  if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
-}
-
-// Only orders that plan ahead want to know.
-void Run::tell_ended(const FlyingBucket& done, std::int64_t now) {
-  for (int i = 0; i < settings_.ranks; ++i) {
-    VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
-    if (!r.alive) continue;
-    for (const std::uint64_t sequence : done.sequences) {
-      r.order->ended(sequence, done.stance, Time{now});
-    }
-    if (done.stance == Stance::unwilling) r.given_out = channel_.ended();
-    if (r.order->deadline() <= Time{now}) wake(i, now);
-  }
-  if (done.stance == Stance::unwilling) return;
-  unseen_.insert(unseen_.end(), done.sequences.begin(), done.sequences.end());
-}
-
-// A program waits for its tensors at the end of a step and looks at none before.
-void Run::tell_observed() {
-  for (VirtualRank& r : ranks_) {
-    if (!r.alive || !r.order->watches()) continue;
-    for (const std::uint64_t sequence : unseen_) r.order->observed(sequence);
-  }
-  unseen_.clear();
 }
 
 void Run::lost(int rank, std::int64_t now) {

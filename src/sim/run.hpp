@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "order/cache/store.hpp"
-#include "sim/network/channel.hpp"
+#include "sim/network/data_plane.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/study/metrics.hpp"
 #include "sim/simulation.hpp"
@@ -67,10 +67,10 @@ class Run {
   const bool plans_;                    // the order gives out responses that it planned
   const std::int64_t compute_ns_, window_ns_;
   const int warm_up_;
-  CachePool pool_;
+  order::CachePool pool_;
   EventQueue events_;
-  std::unique_ptr<Planner> planner_;
-  Channel channel_;
+  std::unique_ptr<plan::Planner> planner_;
+  DataPlane channel_;
   Wires wires_;
   Metrics metrics_;
   std::vector<std::int64_t> ready_ns_;  // nominal, by tensor
@@ -78,7 +78,7 @@ class Run {
   std::vector<VirtualRank> ranks_;
   std::vector<bool> overslept_;         // by entry of faults.oversleeps
   std::vector<Parcel> parcels_;
-  OrderOutput out_;
+  order::OrderOutput out_;
   int computing_ = 0;                   // ranks that are, in this step
   int tensors_left_ = 0;                // of this step
   int alive_ = 0, told_ = 0;            // told_: ranks whose order reported an error

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/data/text.hpp"
-#include "sim/cores/crowd.hpp"
+#include "sim/cores/shared_core_sim.hpp"
 #include "sim/run.hpp"
 
 namespace unisono::sim {
@@ -32,9 +32,10 @@ Status check(const SimSettings& s) {
   for (const Kill& each : s.faults.kills) {
     if (outside(each.rank)) return wrong(cat("there is no rank ", each.rank, " to kill"));
   }
-  if (find_pacing(s.pacing) == nullptr) return wrong(cat("no pacing \"", s.pacing, "\""));
-  if (make_planner(s.planner, {}) == nullptr) return wrong(cat("no planner \"", s.planner, "\""));
-  if (make_order(s.order, Members::of({0}, 0), {}) == nullptr) {
+  if (order::find_pacing(s.pacing) == nullptr) return wrong(cat("no pacing \"", s.pacing, "\""));
+  if (plan::make_planner(s.planner, {}) == nullptr)
+    return wrong(cat("no planner \"", s.planner, "\""));
+  if (order::make_order(s.order, Members::of({0}, 0), {}) == nullptr) {
     return wrong(cat("no order \"", s.order, "\""));
   }
   return {};
@@ -45,7 +46,7 @@ Status check(const SimSettings& s) {
 std::vector<std::string_view> order_names() {
   std::vector<std::string_view> names;
   for (const char* name : {"coordinator", "tree", "cache", "topo", "auto"}) {
-    if (make_order(name, Members::of({0}, 0), {}) != nullptr) names.emplace_back(name);
+    if (order::make_order(name, Members::of({0}, 0), {}) != nullptr) names.emplace_back(name);
   }
   return names;
 }
@@ -53,7 +54,7 @@ std::vector<std::string_view> order_names() {
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
   if (Status bad = check(settings); !bad.ok()) return bad;
   const auto begin = std::chrono::steady_clock::now();
-  SimResult result = settings.host.shared_cores > 0 ? Crowd(settings, progress).play()
+  SimResult result = settings.host.shared_cores > 0 ? SharedCoreSim(settings, progress).play()
                                                     : Run(settings, progress).play();
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;

@@ -36,7 +36,7 @@ struct SimSettings {
   int groups = 0;                       // tensors submitted as this many groups; 0 = ungrouped
   bool shuffle = true;                  // ranks submit neighbouring tensors in different orders
   bool keep_rounds = false;             // SimResult::rounds
-  OrderSettings tuning;                 // radix, cache, cycle, gs_cycles, learning; pacing is above
+  order::OrderSettings tuning;          // radix, cache, cycle, gs_cycles, learning; pacing is above
 };
 
 struct RoundSample {

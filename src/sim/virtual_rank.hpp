@@ -17,8 +17,8 @@
 namespace unisono::sim {
 
 struct VirtualRank {
-  std::unique_ptr<Order> order;
-  Lockstep* lockstep = nullptr;         // within `order`; null when nothing paces it
+  std::unique_ptr<order::Order> order;
+  order::Lockstep* lockstep = nullptr;         // within `order`; null when nothing paces it
   Rng rng{0};
 
   // Compute.

@@ -7,23 +7,11 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 namespace {
 
-constexpr std::size_t kNameMost = 4096;
+constexpr std::size_t kNameMax = 4096;
 
-bool reduces(Collective kind) {
-  return kind == Collective::allreduce || kind == Collective::reducescatter ||
-         kind == Collective::prepare;
-}
-bool carries_data(Collective kind) {
-  return kind <= Collective::alltoall || kind == Collective::prepare;
-}
-bool needs_rows(Collective kind) {
-  return kind == Collective::allgather || kind == Collective::reducescatter ||
-         kind == Collective::alltoall;
-}
-bool known(Collective kind) { return kind <= kLastCollective; }
 bool is_float(DType dtype) { return dtype <= DType::f8e5m2; }
 
 Status wrong(const Operation& operation, std::string what) {
@@ -40,13 +28,13 @@ Status check_tensor(const Operation& operation, const Settings& settings) {
                                 " is negative somewhere or too large"));
   }
   if (*count > 0 && operation.input == nullptr) return wrong(operation, "the input is null");
-  if (needs_rows(operation.kind) && operation.shape.empty()) {
+  if (traits_of(operation.kind).divides_rows && operation.shape.empty()) {
     return wrong(operation, "a 0-d tensor has no rows to divide; give it shape [1]");
   }
-  if (needs_rows(operation.kind) && operation.output != nullptr) {
+  if (traits_of(operation.kind).divides_rows && operation.output != nullptr) {
     return wrong(operation, "its result's size is agreed by all ranks: read it from the ticket");
   }
-  if (!reduces(operation.kind)) return {};
+  if (!traits_of(operation.kind).reduces) return {};
   if (static_cast<int>(settings.op) >= kReduceOpCount) return wrong(operation, "unknown operator");
   const bool logical = settings.op == ReduceOp::logical_and || settings.op == ReduceOp::logical_or;
   if (logical && is_float(operation.dtype)) {
@@ -106,10 +94,10 @@ Result<std::string> choose_codec(const Operation& operation, const Settings& set
                                  const CodecChoice& codecs) {
   const std::string_view name = settings.codec.empty() ? codecs.usual : settings.codec;
   if (std::find(codecs.known.begin(), codecs.known.end(), name) == codecs.known.end()) {
-    return wrong(operation, cat("unknown codec '", name, "'; there are: ", join_text(codecs.known)));
+    return wrong(operation,
+                 cat("unknown codec '", name, "'; there are: ", join_text(codecs.known)));
   }
-  const bool encodes =
-      operation.kind == Collective::allreduce || operation.kind == Collective::prepare;
+  const bool encodes = traits_of(operation.kind).encodes;
   if (!encodes && !settings.codec.empty() && name != "none") {
     return wrong(operation, cat("codec '", name, "' is for allreduce only"));
   }
@@ -119,7 +107,7 @@ Result<std::string> choose_codec(const Operation& operation, const Settings& set
 }  // namespace
 
 Status check_open_to_callers(const Operation& operation) {
-  if (operation.kind > Collective::barrier) {
+  if (!traits_of(operation.kind).moves) {
     return Status(Code::invalid_argument,
                   cat("'", operation.name, "': submit() takes tensors and barriers only, not ",
                       known(operation.kind) ? name_of(operation.kind) : "an unknown collective",
@@ -142,7 +130,7 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
                       " is unknown"));
   }
   if (operation.name.empty()) return wrong(operation, "the name is empty");
-  if (operation.name.size() > kNameMost) return wrong(operation, "the name is over 4096 bytes");
+  if (operation.name.size() > kNameMax) return wrong(operation, "the name is over 4096 bytes");
   if (members == nullptr) {
     return wrong(operation, cat("there is no process set ", settings.process_set,
                                 "; add_process_set() gives ids"));
@@ -159,17 +147,17 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
   auto codec = choose_codec(operation, settings, codecs);
   if (!codec) return codec.status();
   request.codec = std::move(*codec);
-  if (carries_data(operation.kind)) {
+  if (traits_of(operation.kind).carries_data) {
     if (auto status = check_tensor(operation, settings); !status) return status;
     request.dtype = operation.dtype;
     request.shape = operation.shape;
   }
-  if (reduces(operation.kind)) {
+  if (traits_of(operation.kind).reduces) {
     request.op = settings.op;
     request.prescale = settings.prescale;
     request.postscale = settings.postscale;
   }
-  if (operation.kind == Collective::broadcast) {
+  if (traits_of(operation.kind).has_root) {
     if (members->index_of(settings.root) < 0) {
       return wrong(operation, cat("root rank ", settings.root, " is not in the process set (",
                                   join_text(members->ranks), ")"));
@@ -185,4 +173,4 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
   return request;
 }
 
-}  // namespace unisono
+}  // namespace unisono::submit

@@ -13,7 +13,7 @@
 #include "unisono/status.hpp"
 #include "unisono/unisono.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 
 // The codecs this engine has, and the one for calls that do not say.
 struct CodecChoice {
@@ -32,4 +32,4 @@ Status check_open_to_callers(const Operation& operation);
 Result<Request> make_request(const Operation& operation, const Settings& settings,
                              const Members* members, const CodecChoice& codecs = {});
 
-}  // namespace unisono
+}  // namespace unisono::submit

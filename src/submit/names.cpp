@@ -4,7 +4,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 
 void NameRegistry::forget(const Request& request) noexcept {
   const auto it = names_.find(std::pair(request.set, std::string_view(request.name)));
@@ -43,4 +43,4 @@ std::size_t NameRegistry::in_flight() const {
   return names_.size();
 }
 
-}  // namespace unisono
+}  // namespace unisono::submit

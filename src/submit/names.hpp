@@ -14,7 +14,7 @@
 #include "model/pending.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 
 class NameRegistry {
  public:
@@ -39,4 +39,4 @@ class NameRegistry {
   std::set<std::pair<SetId, std::string>, Before> names_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::submit

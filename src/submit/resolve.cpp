@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submit/resolve.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 
 void resolve(Pending& pending, Status status, const ReleaseName& release) noexcept {
   release(pending.request);
   pending.finish(std::move(status));
 }
 
-}  // namespace unisono
+}  // namespace unisono::submit

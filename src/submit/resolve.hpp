@@ -10,7 +10,7 @@
 #include "model/pending.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 
 using ReleaseName = std::function<void(const Request&)>;
 
@@ -18,4 +18,4 @@ using ReleaseName = std::function<void(const Request&)>;
 // release does not throw.
 void resolve(Pending& pending, Status status, const ReleaseName& release) noexcept;
 
-}  // namespace unisono
+}  // namespace unisono::submit

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::submit {
 namespace {
 
 // Fills run after run up to the limit. A run also ends when the tensors left are only enough for
@@ -54,4 +54,4 @@ std::vector<std::size_t> split_by_bytes(std::span<const std::uint64_t> sizes, st
   return fill(sizes, runs, low);
 }
 
-}  // namespace unisono
+}  // namespace unisono::submit

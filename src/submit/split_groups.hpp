@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace unisono {
+namespace unisono::submit {
 
 // Counts differ by one at most; the earlier runs are the longer ones. groups is 1 or more.
 std::vector<std::size_t> split_by_count(std::size_t tensors, std::size_t groups);
@@ -20,4 +20,4 @@ std::vector<std::size_t> split_by_count(std::size_t tensors, std::size_t groups)
 // No other cut into as many runs has a lighter heaviest run. groups is 1 or more.
 std::vector<std::size_t> split_by_bytes(std::span<const std::uint64_t> sizes, std::size_t groups);
 
-}  // namespace unisono
+}  // namespace unisono::submit

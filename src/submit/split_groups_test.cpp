@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-namespace unisono {
+namespace unisono::submit {
 namespace {
 
 using Counts = std::vector<std::size_t>;
@@ -79,4 +79,4 @@ TEST(SplitGroups, NoCutIsBetter) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::submit

@@ -12,7 +12,7 @@
 
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 class Stream {
  public:
@@ -51,4 +51,4 @@ class Stream {
   virtual std::uint64_t heard() const { return 0; }
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -16,7 +16,7 @@
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 using Tag = std::uint64_t;
 
@@ -81,4 +81,4 @@ class Transport {
   virtual TransportStats stats() const = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -136,7 +136,7 @@ Status read_dtypes(const std::vector<std::string>& words, BenchSettings& setting
 
 Status read_algorithms(const std::string& word, BenchSettings& settings) {
   std::vector<std::string_view> known{"auto", "all"};
-  for (const AlgorithmRow& row : algorithm_table()) {
+  for (const move::AlgorithmRow& row : move::algorithm_table()) {
     // The engine lets the algorithm of an allreduce be chosen, no other.
     if (row.kind == settings.collective && row.kind == Collective::allreduce) {
       known.push_back(row.name);

@@ -27,7 +27,7 @@ namespace {
 
 void print_list(const BenchSettings& settings) {
   std::cout << "Collectives and their algorithms\n";
-  for (const AlgorithmRow& row : algorithm_table()) {
+  for (const move::AlgorithmRow& row : move::algorithm_table()) {
     if (row.kind == Collective::barrier) continue;
     std::printf("  %-14s %-20s %s\n", std::string(name_of(row.kind)).c_str(),
                 std::string(row.name).c_str(), std::string(row.about).c_str());

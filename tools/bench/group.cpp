@@ -83,7 +83,7 @@ Status Group::start(const std::string& socket_name) {
   return {};
 }
 
-void Group::seat(int rank, LineChannel channel, const std::string& version) {
+void Group::launch_identity(int rank, LineChannel channel, const std::string& version) {
   if (rank < 0 || rank >= ranks_) return;
   channels_[static_cast<std::size_t>(rank)] = std::move(channel);
   version_ = version;
@@ -146,11 +146,11 @@ Result<Block> Group::run_block(int iterations, int seed) {
 }
 
 std::string Group::last_words() const {
-  constexpr std::size_t kMost = 2000;
+  constexpr std::size_t kMax = 2000;
   std::string text(1 << 16, '\0');
   const ssize_t n = log_.valid() ? ::pread(log_.get(), text.data(), text.size(), 0) : 0;
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (text.size() > kMost) text.erase(0, text.size() - kMost);
+  if (text.size() > kMax) text.erase(0, text.size() - kMax);
   return text;
 }
 

@@ -34,7 +34,7 @@ class Group final : public Contender {
 
   Status start(const std::string& socket_name);
   // A worker of this group has said hello.
-  void seat(int rank, LineChannel channel, const std::string& version);
+  void launch_identity(int rank, LineChannel channel, const std::string& version);
   bool complete() const;
   // The process ended before all of its ranks said hello.
   bool died();

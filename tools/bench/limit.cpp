@@ -42,18 +42,18 @@ std::size_t MemoryLimit::slice_start(int rank) const {
 
 void MemoryLimit::pass(std::size_t begin, std::size_t end) const {
   const float scale = 1.0F / static_cast<float>(ranks_);
-  std::vector<Vector*> places;
+  std::vector<Vector*> board_slots;
   for (const Buffer& buffer : buffers_) {
-    places.push_back(reinterpret_cast<Vector*>(buffer.span().data()));
+    board_slots.push_back(reinterpret_cast<Vector*>(buffer.span().data()));
   }
   constexpr std::size_t kVectors = kStep / sizeof(Vector);
   for (std::size_t at = begin / sizeof(Vector); at < end / sizeof(Vector); at += kVectors) {
     Vector sum[kVectors];
-    for (std::size_t i = 0; i < kVectors; ++i) sum[i] = places[0][at + i];
-    for (std::size_t r = 1; r < places.size(); ++r) {
-      for (std::size_t i = 0; i < kVectors; ++i) sum[i] += places[r][at + i];
+    for (std::size_t i = 0; i < kVectors; ++i) sum[i] = board_slots[0][at + i];
+    for (std::size_t r = 1; r < board_slots.size(); ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) sum[i] += board_slots[r][at + i];
     }
-    for (Vector* place : places) {
+    for (Vector* place : board_slots) {
       for (std::size_t i = 0; i < kVectors; ++i) place[at + i] = sum[i] * scale;
     }
   }

@@ -63,7 +63,8 @@ class Doors {
     LineChannel channel(std::move(fd));
     auto hello = channel.receive(10);
     if (!hello || hello->value("group", -1) != id) return;
-    group.seat(hello->value("rank", -1), std::move(channel), hello->value("version", ""));
+    group.launch_identity(hello->value("rank", -1), std::move(channel),
+                          hello->value("version", ""));
   }
 
   std::string name_;

@@ -42,8 +42,8 @@ class Agent {
       case Frame::Kind::spec:
         return decode_spec(frame.body, job_, plan_);
       case Frame::Kind::key: {
-        if (frame.body.size() != kKeyBytes || plan_.ranks.empty()) return false;
-        JobKey key;
+        if (frame.body.size() != rendezvous::kKeyBytes || plan_.ranks.empty()) return false;
+        rendezvous::JobKey key;
         std::memcpy(key.data(), frame.body.data(), key.size());
         session_ = make_local_session(job_, plan_, key);
         session_->open();

@@ -22,7 +22,7 @@
 #include "rendezvous/handshake/handshake.hpp"
 #include "run/launcher.hpp"
 #include "run/output.hpp"
-#include "run/plan.hpp"
+#include "run/host_layout.hpp"
 #include "unisono/options.hpp"
 
 extern char** environ;
@@ -202,11 +202,11 @@ bool can_run(const std::string& program) {
   return false;
 }
 
-Result<JobKey> key_for(const std::string& path) {
-  if (path.empty()) return make_job_key();
+Result<rendezvous::JobKey> key_for(const std::string& path) {
+  if (path.empty()) return rendezvous::make_job_key();
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
-  JobKey key;
+  rendezvous::JobKey key;
   if (!file.valid() || ::fstat(file.get(), &about) != 0) {
     return Status(Code::invalid_argument, cat("--key-file ", path, ": ", std::strerror(errno)));
   }

@@ -11,7 +11,7 @@
 namespace unisono::tools {
 namespace {
 constexpr std::size_t kHead = 9;
-constexpr std::uint32_t kBodyMost = 4u << 20;
+constexpr std::uint32_t kBodyMax = 4u << 20;
 }  // namespace
 
 std::string frame_bytes(const Frame& frame) {
@@ -43,7 +43,7 @@ bool FrameReader::fill(int fd) {
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return !broken_;
     if (n <= 0) return false;
     buffer_.append(chunk, static_cast<std::size_t>(n));
-    if (buffer_.size() > 2 * kBodyMost) return false;
+    if (buffer_.size() > 2 * kBodyMax) return false;
   }
 }
 
@@ -65,7 +65,7 @@ std::optional<Frame> FrameReader::next() {
   std::memcpy(&length, buffer_.data(), 4);
   frame.kind = static_cast<Frame::Kind>(buffer_[4]);
   std::memcpy(&frame.rank, buffer_.data() + 5, 4);
-  if (length > kBodyMost) {
+  if (length > kBodyMax) {
     broken_ = true;
     return std::nullopt;
   }

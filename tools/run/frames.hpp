@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/plan.hpp"
+#include "run/host_layout.hpp"
 
 namespace unisono::tools {
 

@@ -27,7 +27,7 @@ constexpr double kHostEndS = 10;      // for a killed host to say so
 
 class Launcher {
  public:
-  Launcher(const RunSettings& settings, const JobKey& key)
+  Launcher(const RunSettings& settings, const rendezvous::JobKey& key)
       : settings_(settings),
         output_(settings.job.size, {settings.prefix, settings.json == "-", settings.output_dir}),
         began_(clock_.now()) {
@@ -249,7 +249,7 @@ class Launcher {
 
 }  // namespace
 
-JobEnd run_job(const RunSettings& settings, const JobKey& key) {
+JobEnd run_job(const RunSettings& settings, const rendezvous::JobKey& key) {
   return Launcher(settings, key).run();
 }
 

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "rendezvous/handshake/handshake.hpp"
-#include "run/plan.hpp"
+#include "run/host_layout.hpp"
 #include "run/verdict.hpp"
 
 namespace unisono::tools {
 
 // The exit code is in the result; the output of the ranks has been printed, the verdict has not.
-JobEnd run_job(const RunSettings& settings, const JobKey& key);
+JobEnd run_job(const RunSettings& settings, const rendezvous::JobKey& key);
 
 }  // namespace unisono::tools

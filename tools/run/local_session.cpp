@@ -76,15 +76,19 @@ std::string choose_bind_host(const JobSpec& job, const std::string& host) {
     fields >> client >> client_port >> server;
     if (!server.empty()) return server;
   }
-  const auto named = local_address_towards({host, 1});
-  if (named && (named.value() == host || !is_loopback(named.value()))) return named.value();
+  const auto named = rendezvous::local_address_towards({host, 1});
+  if (named && (named.value() == host || !rendezvous::is_loopback(named.value())))
+    return named.value();
   return first_interface_address();
 }
 
 class LocalSession final : public HostSession {
  public:
-  LocalSession(const JobSpec& job, const HostPlan& plan, const JobKey& key)
-      : job_(job), plan_(plan), key_(key), host_(plan.local ? host_name() : plan.host) {}
+  LocalSession(const JobSpec& job, const HostPlan& plan, const rendezvous::JobKey& key)
+      : job_(job),
+        plan_(plan),
+        key_(key),
+        host_(plan.local ? rendezvous::host_name() : plan.host) {}
 
   const std::string& host() const override { return host_; }
 
@@ -94,15 +98,16 @@ class LocalSession final : public HostSession {
       pending_.push_back({Event::Kind::ready, -1, 0, ""});
       return;
     }
-    auto listener = listen_tcp(bind_host_, 0);
-    const auto port = listener ? port_of(*listener) : Result<int>(listener.status());
+    auto listener = rendezvous::listen_tcp(bind_host_, 0);
+    const auto port = listener ? rendezvous::port_of(*listener) : Result<int>(listener.status());
     if (!port) {
       failed_ = true;
       pending_.push_back({Event::Kind::host_failed, -1, 1, port.status().message()});
       return;
     }
     listener_ = std::move(*listener);
-    pending_.push_back({Event::Kind::ready, -1, 0, address_text(bind_host_, port.value())});
+    pending_.push_back(
+        {Event::Kind::ready, -1, 0, rendezvous::address_text(bind_host_, port.value())});
   }
 
   void start(const std::string& address) override {
@@ -269,7 +274,7 @@ class LocalSession final : public HostSession {
 
   JobSpec job_;
   HostPlan plan_;
-  JobKey key_;
+  rendezvous::JobKey key_;
   std::string host_, bind_host_;
   const int torch_port_ = free_port();
   Fd listener_;
@@ -281,7 +286,7 @@ class LocalSession final : public HostSession {
 }  // namespace
 
 std::unique_ptr<HostSession> make_local_session(const JobSpec& job, const HostPlan& plan,
-                                                const JobKey& key) {
+                                                const rendezvous::JobKey& key) {
   return std::make_unique<LocalSession>(job, plan, key);
 }
 

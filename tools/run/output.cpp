@@ -15,7 +15,7 @@
 namespace unisono::tools {
 namespace {
 constexpr std::size_t kLastLines = 20;
-constexpr std::size_t kLineMost = 64 << 10;  // a longer line is printed in parts
+constexpr std::size_t kLineMax = 64 << 10;  // a longer line is printed in parts
 constexpr int kColours[] = {36, 33, 32, 35, 34, 96, 93, 92, 95, 94};
 }  // namespace
 
@@ -88,7 +88,7 @@ void Output::add(int rank, bool error, std::string_view bytes) {
     from = end + 1;
   }
   stream.rest.erase(0, from);
-  if (stream.rest.size() > kLineMost) {
+  if (stream.rest.size() > kLineMax) {
     print(rank, error, stream.rest);
     stream.rest.clear();
   }

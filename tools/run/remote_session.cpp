@@ -59,7 +59,7 @@ std::vector<std::string> command_for(const RunSettings& settings, const std::str
 
 class RemoteSession final : public HostSession {
  public:
-  RemoteSession(const RunSettings& settings, const HostPlan& plan, const JobKey& key)
+  RemoteSession(const RunSettings& settings, const HostPlan& plan, const rendezvous::JobKey& key)
       : settings_(settings), plan_(plan), key_(key) {}
   // A shell that neither ends nor obeys is left to the system: the launcher does not wait for ever.
   ~RemoteSession() override {
@@ -324,7 +324,7 @@ class RemoteSession final : public HostSession {
 
   RunSettings settings_;
   HostPlan plan_;
-  JobKey key_;
+  rendezvous::JobKey key_;
   SteadyClock clock_;
   pid_t pid_ = -1;
   int wait_status_ = 0;
@@ -343,7 +343,7 @@ class RemoteSession final : public HostSession {
 }  // namespace
 
 std::unique_ptr<HostSession> make_remote_session(const RunSettings& settings, const HostPlan& plan,
-                                                 const JobKey& key) {
+                                                 const rendezvous::JobKey& key) {
   return std::make_unique<RemoteSession>(settings, plan, key);
 }
 

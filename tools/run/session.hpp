@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "rendezvous/handshake/handshake.hpp"
-#include "run/plan.hpp"
+#include "run/host_layout.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::tools {
@@ -53,8 +53,8 @@ class HostSession {
 };
 
 std::unique_ptr<HostSession> make_local_session(const JobSpec& job, const HostPlan& plan,
-                                                const JobKey& key);
+                                                const rendezvous::JobKey& key);
 std::unique_ptr<HostSession> make_remote_session(const RunSettings& settings, const HostPlan& plan,
-                                                 const JobKey& key);
+                                                 const rendezvous::JobKey& key);
 
 }  // namespace unisono::tools

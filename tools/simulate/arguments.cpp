@@ -212,8 +212,8 @@ Status finish(const Line& line, SimulateSettings& s) {
     s.planners = {"groups"};
   }
   std::vector<std::string_view> planners, pacings;
-  for (const PlannerRow& row : planner_table()) planners.push_back(row.name);
-  for (const PacingRow& row : pacing_table()) pacings.push_back(row.name);
+  for (const plan::PlannerRow& row : plan::planner_table()) planners.push_back(row.name);
+  for (const order::PacingRow& row : order::pacing_table()) pacings.push_back(row.name);
   if (Status bad = read_names("order", sim::order_names(), s.orders); !bad.ok()) return bad;
   if (Status bad = read_names("pacing", pacings, s.pacings); !bad.ok()) return bad;
   if (Status bad = read_names("planner", planners, s.planners); !bad.ok()) return bad;

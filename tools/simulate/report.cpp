@@ -213,8 +213,8 @@ std::string list_text() {
                fixed(n.hop_us, 1), " us");
   });
   section("Orders", sim::order_names(), [](std::string_view name) { return std::string(name); });
-  section("Pacings", pacing_table(), named);
-  section("Planners", planner_table(), named);
+  section("Pacings", order::pacing_table(), named);
+  section("Planners", plan::planner_table(), named);
   section("Studies", sim::study_table(), named);
   return out;
 }

@@ -27,7 +27,8 @@ static_assert(BellFlag::is_always_lock_free);
 
 // What a sleeper wants to be woken for.
 inline constexpr std::uint32_t kRingForWork = 1;      // submissions and messages
-inline constexpr std::uint32_t kRingForProgress = 2;  // neighbours' counters: while an operation runs
+inline constexpr std::uint32_t kRingForProgress =
+    2;  // neighbours' counters: while an operation runs
 
 // The ringing side: a descriptor (not owned) and the flag that says what anyone sleeps for.
 struct Ringer {

@@ -29,8 +29,9 @@ int wait_finely(int epoll, epoll_event* events, int most, Nanos limit) {
 // Rounded up: a sleep that ends early would turn the last millisecond before a deadline into a spin.
 int wait_coarsely(int epoll, epoll_event* events, int most, Nanos limit) {
   const auto whole = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
-  return ::epoll_wait(epoll, events, most,
-                      limit.count() < 0 ? -1 : static_cast<int>(std::min<std::int64_t>(whole, INT_MAX)));
+  return ::epoll_wait(
+      epoll, events, most,
+      limit.count() < 0 ? -1 : static_cast<int>(std::min<std::int64_t>(whole, INT_MAX)));
 }
 }  // namespace
 
@@ -49,16 +50,17 @@ void Poller::change(int fd, std::uint64_t key, bool read, bool write) {
 void Poller::forget(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 std::vector<Poller::Ready> Poller::wait(Nanos limit) {
-  constexpr int kMost = 64;
-  epoll_event events[kMost];
+  constexpr int kMax = 64;
+  epoll_event events[kMax];
   int n = -1;
   if (!coarse_.load(std::memory_order_relaxed)) {
-    n = wait_finely(epoll_.get(), events, kMost, limit);
+    n = wait_finely(epoll_.get(), events, kMax, limit);
     // Older sandboxes refuse calls they do not know with EPERM, which no wait gives otherwise.
-    if (n < 0 && (errno == ENOSYS || errno == EPERM)) coarse_.store(true, std::memory_order_relaxed);
+    if (n < 0 && (errno == ENOSYS || errno == EPERM))
+      coarse_.store(true, std::memory_order_relaxed);
   }
   if (coarse_.load(std::memory_order_relaxed)) {
-    n = wait_coarsely(epoll_.get(), events, kMost, limit);
+    n = wait_coarsely(epoll_.get(), events, kMax, limit);
   }
   UNISONO_CHECK(n >= 0 || errno == EINTR);
   std::vector<Ready> ready;

@@ -58,7 +58,8 @@ TEST(Poller, WaitsInMillisecondsWhereTheKernelHasNothingFiner) {
       poller.watch(pair.near.get(), 7, true, false);
       const SteadyClock clock;
       const Time start = clock.now();
-      bool good = poller.wait(0ns).empty() && poller.wait(1ns).empty() && poller.wait(1500us).empty();
+      bool good =
+          poller.wait(0ns).empty() && poller.wait(1ns).empty() && poller.wait(1500us).empty();
       good &= clock.now() - start >= 2ms;
       good &= ::write(pair.far.get(), "x", 1) == 1;
       for (const Nanos limit : {Nanos(-1), Nanos(0), Nanos(Nanos::max())}) {

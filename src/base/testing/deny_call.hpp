@@ -29,8 +29,9 @@ inline bool deny(const DeniedCall& call) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const auto number = static_cast<std::uint32_t>(call.number);
   const auto answer = SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(call.error);
-  const auto at = static_cast<std::uint32_t>(
-      offsetof(seccomp_data, args) + sizeof(std::uint64_t) * static_cast<std::size_t>(call.argument));
+  const auto at =
+      static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
+                                 sizeof(std::uint64_t) * static_cast<std::size_t>(call.argument));
   sock_filter always[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
@@ -59,7 +60,8 @@ inline Denied run_denied(const DeniedCall& call, const std::function<bool()>& ch
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!deny(call) ? 2 : check() ? 0 : 1);
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return Denied::broke;
+  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status))
+    return Denied::broke;
   return WEXITSTATUS(status) == 0   ? Denied::held
          : WEXITSTATUS(status) == 2 ? Denied::untestable
                                     : Denied::broke;

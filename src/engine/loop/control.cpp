@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/loop/control.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body) {
   ByteWriter out;
@@ -32,7 +32,7 @@ std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t r
   return out.take();
 }
 
-std::vector<std::byte> encode_wait(const RankWait& wait) {
+std::vector<std::byte> encode_wait(const observe::RankWait& wait) {
   ByteWriter out;
   out.put(ControlKind::waits);
   out.put(SetId{0});
@@ -50,7 +50,7 @@ std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last) {
   return out.take();
 }
 
-std::vector<std::byte> encode_verdict(const SlowRank& slow) {
+std::vector<std::byte> encode_verdict(const observe::SlowRank& slow) {
   ByteWriter out;
   out.put(ControlKind::verdict);
   out.put(SetId{0});
@@ -127,4 +127,4 @@ Result<Control> decode_control(std::span<const std::byte> message) {
   return control;
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

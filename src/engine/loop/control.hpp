@@ -13,7 +13,7 @@
 #include "observe/straggler.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 enum class ControlKind : std::uint8_t {
   order = 1,          // a process set's Order speaks to its counterpart
@@ -28,7 +28,7 @@ enum class ControlKind : std::uint8_t {
 
 // What a rank says when it leaves.
 struct Departure {
-  std::vector<Rank> before;             // who was known to leave when it decided to, first one first
+  std::vector<Rank> before;  // who was known to leave when it decided to, first one first
   std::vector<SetId> unfinished;        // sets with a bucket in flight that it will not finish
   std::vector<std::uint64_t> persistents;  // identities of those it knows, and beside them
   std::vector<std::uint64_t> runs;         // how many runs of each it has taken part in
@@ -39,8 +39,8 @@ struct Control {
   SetId set = 0;
   Status status;                        // abort
   std::uint64_t responses = 0;          // leave_granted
-  RankWait wait;                        // waits
-  SlowRank slow;                        // verdict
+  observe::RankWait wait;                        // waits
+  observe::SlowRank slow;                        // verdict
   Departure departure;                  // departs
   std::span<const std::byte> body;      // order, part; points into the received message
   bool last = false;                    // part: the message is whole with this one
@@ -49,10 +49,10 @@ struct Control {
 std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body);
 std::vector<std::byte> encode_abort(const Status& status);
 std::vector<std::byte> encode_leave(ControlKind kind, SetId set, std::uint64_t responses = 0);
-std::vector<std::byte> encode_wait(const RankWait& wait);
+std::vector<std::byte> encode_wait(const observe::RankWait& wait);
 std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last);
-std::vector<std::byte> encode_verdict(const SlowRank& slow);
+std::vector<std::byte> encode_verdict(const observe::SlowRank& slow);
 std::vector<std::byte> encode_departure(const Departure& departure);
 Result<Control> decode_control(std::span<const std::byte> message);
 
-}  // namespace unisono
+}  // namespace unisono::engine

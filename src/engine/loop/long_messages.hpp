@@ -15,21 +15,22 @@
 #include "engine/loop/control.hpp"
 #include "transport/mesh/frame.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 class LongMessages {
  public:
-  static constexpr std::size_t kPartBytes = kMessageBytesMax - 64;
+  static constexpr std::size_t kPartBytes = transport::kMessageBytesMax - 64;
   // More than this is no agreement on tensors any more, and would take the receiver's memory.
-  static constexpr std::size_t kMost = std::size_t{1} << 30;
+  static constexpr std::size_t kMax = std::size_t{1} << 30;
 
   // Gives post(part) what is to be sent, one or more messages.
   template <typename Post>
   static Status cut(std::span<const std::byte> message, Post post,
                     std::size_t part_bytes = kPartBytes) {
-    if (message.size() > kMost) {
-      return Status(Code::internal, cat("a control message of ", message.size(), " bytes exceeds the ",
-                                        kMost, " that are sent; submit fewer tensors at a time"));
+    if (message.size() > kMax) {
+      return Status(Code::internal,
+                    cat("a control message of ", message.size(), " bytes exceeds the ", kMax,
+                        " that are sent; submit fewer tensors at a time"));
     }
     if (message.size() <= part_bytes) {
       post(message);
@@ -46,7 +47,7 @@ class LongMessages {
   // The whole message once its last part has come; empty before.
   Result<std::vector<std::byte>> add(Rank from, const Control& part) {
     std::vector<std::byte>& parts = parts_[from];
-    if (part.body.empty() || parts.size() + part.body.size() > kMost) {
+    if (part.body.empty() || parts.size() + part.body.size() > kMax) {
       return Status(Code::corrupted, "a control message in parts that do not fit together");
     }
     parts.insert(parts.end(), part.body.begin(), part.body.end());
@@ -61,4 +62,4 @@ class LongMessages {
   std::map<Rank, std::vector<std::byte>> parts_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -6,7 +6,7 @@
 
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 std::vector<std::byte> pattern(std::size_t bytes) {
@@ -86,4 +86,4 @@ TEST(LongMessages, ARoundOfMoreThanAMessageIsAgreedOn) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -9,13 +9,13 @@
 #include "base/data/text.hpp"
 #include "engine/loop/control.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
-constexpr std::size_t kEarlyMost = 4096;
+constexpr std::size_t kEarlyMax = 4096;
 
-OrderSettings order_settings(SetId set, const Options& options) {
-  OrderSettings settings;
+order::OrderSettings order_settings(SetId set, const Options& options) {
+  order::OrderSettings settings;
   settings.set = set;
   settings.stall_warning = seconds_to_nanos(options.stall_warning_s);
   settings.stall_limit = seconds_to_nanos(options.stall_limit_s);
@@ -55,22 +55,25 @@ void Loop::open_world() {
   // The first places of every board are the world's, as many as fit into a packed lease.
   std::uint64_t first = 0;
   const auto teams = static_cast<std::size_t>(parts_.options->teams);
-  for (std::size_t i = 0; i < std::min(teams, PlaceLease::kMost); ++i) first |= (i + 1) << (8 * i);
-  std::vector<std::uint64_t> places(everyone.size(), first);
-  open(0, Members::of(std::move(everyone), parts_.transport->rank()), std::move(places), {});
+  for (std::size_t i = 0; i < std::min(teams, arena::PlaceLease::kMax); ++i)
+    first |= (i + 1) << (8 * i);
+  std::vector<std::uint64_t> board_slots(everyone.size(), first);
+  open(0, Members::of(std::move(everyone), parts_.transport->rank()), std::move(board_slots), {});
 }
 
-void Loop::open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease) {
+void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
+                arena::PlaceLease lease) {
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
-  const OrderSettings settings = order_settings(id, *parts_.options);
-  auto order = make_order(parts_.options->order, members, settings);
-  auto channels = open_channels(id, members, places);
+  const order::OrderSettings settings = order_settings(id, *parts_.options);
+  auto order = order::make_order(parts_.options->order, members, settings);
+  auto channels = open_channels(id, members, board_slots);
   leases_[id] = std::move(lease);
-  sets_[id] = std::make_unique<SetRunner>(SetParts{
-      id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(), parts_.options,
-      parts_.transport.get(), &buffers_, &pendings_, parts_.counters, parts_.timings, parts_.clock, this});
+  sets_[id] = std::make_unique<SetRunner>(
+      SetParts{id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(),
+               parts_.options, parts_.transport.get(), &buffers_, &pendings_, parts_.counters,
+               parts_.timings, parts_.clock, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
       sets_[id]->member_left(rank, parts_.clock->now());
@@ -81,33 +84,38 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> places, Pl
   for (auto& [from, message] : early.mapped()) handle(from, message);
 }
 
-std::vector<std::unique_ptr<Channel>> Loop::open_channels(
-    SetId id, const Members& members, const std::vector<std::uint64_t>& places) {
+std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
+    SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots) {
   const auto teams = static_cast<std::size_t>(parts_.options->teams);
-  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<std::unique_ptr<run::Channel>> channels;
   for (std::size_t i = 0; i < teams; ++i) {
-    auto channel = std::make_unique<Channel>();
+    auto channel = std::make_unique<run::Channel>();
     // The low half of a set's id names its messages. What comes late for a set of 65,536 before
     // finds other numbers than the new one counts.
     channel->next_move = (static_cast<std::uint64_t>(id >> 16) << 20) * teams + i;
-    channel->team = open_team(members, places, i);
-    if (channel->team != nullptr && teams > 1) channel->mover = std::make_unique<Mover>(parts_.bell);
+    channel->team = open_team(members, board_slots, i);
+    if (channel->team != nullptr && teams > 1)
+      channel->mover = std::make_unique<run::Mover>(parts_.bell);
     channels.push_back(std::move(channel));
   }
   const bool lacks = std::any_of(channels.begin(), channels.end(),
                                  [](const auto& channel) { return channel->team == nullptr; });
   if (lacks && shares_memory(members)) {
     log_line(LogLevel::warn,
-             cat("rank ", parts_.transport->rank(), ": process set ", id, " exchanges messages although "
-                 "its members share memory: ", teams > PlaceLease::kMost ? "more than 8 teams are asked for, or "
-                 : "", "a rank has no free place on its board (of ", kBoardSlots, "). Remove process sets and release persistent operations that are not needed any "
+             cat("rank ", parts_.transport->rank(), ": process set ", id,
+                 " exchanges messages although "
+                 "its members share memory: ",
+                 teams > arena::PlaceLease::kMax ? "more than 8 teams are asked for, or " : "",
+                 "a rank has no free place on its board (of ", arena::kBoardSlots,
+                 "). Remove process sets and release persistent operations that are not needed any "
                  "more, or lower teams"));
   }
   return channels;
 }
 
 bool Loop::moving() const {
-  return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return !set.second->drained(); }) ||
+  return std::any_of(sets_.begin(), sets_.end(),
+                     [](const auto& set) { return !set.second->drained(); }) ||
          std::any_of(persistents_.begin(), persistents_.end(),
                      [](const auto& persistent) { return persistent.second.runner->busy(); });
 }
@@ -131,9 +139,9 @@ bool Loop::pass(std::size_t most_bytes) {
     if (tell_now_ && failed_.ok()) tell_waits();
   }
   if (now >= blame_at_ && failed_.ok()) blame_suspect();
-  if (parts_.doorkeeper && (door_ready_ || now >= parts_.doorkeeper->deadline())) {
+  if (parts_.stray_guard && (door_ready_ || now >= parts_.stray_guard->deadline())) {
     door_ready_ = false;
-    parts_.doorkeeper->serve(now);
+    parts_.stray_guard->serve(now);
     worked = true;
   }
   if (failed_.ok()) {
@@ -151,7 +159,7 @@ bool Loop::pass(std::size_t most_bytes) {
       if (!runner.trouble().ok()) fail_job(runner.trouble());
     }
   }
-  if (now >= plans_end_by_ && failed_.ok()) end_lonely_plans();
+  if (now >= plans_end_by_ && failed_.ok()) cancel_plans_without_leaver();
   if (!closing_.empty()) reap();
   if (leaving()) keep_leaving(now);
   if (worked) refresh_counters();
@@ -173,7 +181,7 @@ bool Loop::ready() const {
 Time Loop::deadline() const {
   Time due = std::min({next_beat_, leave_by_, blame_at_});
   if (failed_.ok()) due = std::min(due, plans_end_by_);
-  if (parts_.doorkeeper) due = std::min(due, parts_.doorkeeper->deadline());
+  if (parts_.stray_guard) due = std::min(due, parts_.stray_guard->deadline());
   if (failed_.ok()) {
     for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());
   }
@@ -184,7 +192,7 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
   const auto it = persistents_.find(id);
   Status refusal;
   if (!failed_.ok()) {
-    refusal = name_tensor(failed_, pending.request);
+    refusal = run::name_tensor(failed_, pending.request);
   } else if (leaving()) {
     refusal = shut_down_status();
   } else if (it == persistents_.end()) {
@@ -192,7 +200,7 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
                      cat("'", pending.request.name, "' was released, or its process set removed; "
                          "prepare it again"));
   } else if (const PersistentRunner& runner = *it->second.runner; !runner.refusal().ok()) {
-    refusal = name_tensor(runner.refusal(), runner.request());
+    refusal = run::name_tensor(runner.refusal(), runner.request());
   } else if (runner.busy()) {
     refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
                                            "last run was done; wait on its ticket first");
@@ -200,7 +208,7 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
     if (Status status = it->second.runner->start(pending); !status.ok()) fail_job(status);
     return;
   }
-  resolve(pending, std::move(refusal), [](const Request&) {});
+  submit::resolve(pending, std::move(refusal), [](const Request&) {});
 }
 
 void Loop::accept(Handover& submission, Time now) {
@@ -217,21 +225,21 @@ void Loop::accept(Handover& submission, Time now) {
     Status refusal;
     const auto ended = ended_sets_.find(pending.request.set);
     if (!failed_.ok()) {
-      refusal = name_tensor(first_cause(pending.request.set, failed_), pending.request);
+      refusal = run::name_tensor(first_cause(pending.request.set, failed_), pending.request);
     } else if (leaving()) {
       refusal = shut_down_status();
     } else if (ended != ended_sets_.end()) {
-      refusal = name_tensor(ended->second.why, pending.request);
+      refusal = run::name_tensor(ended->second.why, pending.request);
     } else if (set == sets_.end()) {
       refusal = Status(Code::invalid_argument, cat("'", pending.request.name, "': process set ",
                                                    pending.request.set, " was removed"));
     }
     if (!refusal.ok()) {
-      Counters::add(parts_.counters->operations_failed);
-      resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
+      observe::Counters::add(parts_.counters->operations_failed);
+      submit::resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
       continue;
     }
-    offer_places(pending.request);
+    offer_board_slots(pending.request);
     Request request = pending.request;
     pending.submitted = now;
     pendings_.add(std::move(pending));
@@ -264,7 +272,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
     }
     if (control->set < next_set_) return;   // closed already
     auto& waiting = early_[control->set];
-    if (waiting.size() >= kEarlyMost) {
+    if (waiting.size() >= kEarlyMax) {
       return fail_job(lost(from, Status(Code::corrupted, "too many messages for an unknown set")));
     }
     waiting.emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
@@ -295,7 +303,8 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       break;
     case ControlKind::verdict:
       if (control->slow.rank >= parts_.transport->size()) {
-        return fail_job(lost(from, Status(Code::corrupted, "a verdict on a rank that does not exist")));
+        return fail_job(
+            lost(from, Status(Code::corrupted, "a verdict on a rank that does not exist")));
       }
       judge(control->slow);
       break;
@@ -315,12 +324,12 @@ Status Loop::lost(Rank rank, const Status& why) const {
 
 void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
   if (gone_[static_cast<std::size_t>(to)]) return;
-  Counters::add(parts_.counters->control_messages);
-  Counters::add(parts_.counters->control_bytes, message.size());
+  observe::Counters::add(parts_.counters->control_messages);
+  observe::Counters::add(parts_.counters->control_bytes, message.size());
   post(to, encode_order(set, message));
 }
 
-void Loop::keep(std::vector<std::unique_ptr<BucketRun>> runs) {
+void Loop::keep(std::vector<std::unique_ptr<run::BucketRun>> runs) {
   try {
     abandoned_.reserve(abandoned_.size() + runs.size());
   } catch (...) {
@@ -361,7 +370,7 @@ void Loop::break_down(const Status& status) noexcept {
   for (Handover& submission : batch_) {
     for (Pending& pending : submission.operations) {
       if (pending.ticket == nullptr) continue;
-      resolve(pending, failed_, [this](const Request& r) { release_name(r); });
+      submit::resolve(pending, failed_, [this](const Request& r) { release_name(r); });
     }
   }
   batch_.clear();
@@ -369,18 +378,19 @@ void Loop::break_down(const Status& status) noexcept {
 
 void Loop::fail_all_pending(const Status& status) {
   for (Pending& pending : pendings_.take_all()) {
-    Counters::add(parts_.counters->operations_failed);
-    resolve(pending, name_tensor(first_cause(pending.request.set, status), pending.request),
-            [this](const Request& r) { release_name(r); });
+    observe::Counters::add(parts_.counters->operations_failed);
+    submit::resolve(pending,
+                    run::name_tensor(first_cause(pending.request.set, status), pending.request),
+                    [this](const Request& r) { release_name(r); });
   }
 }
 
 void Loop::refresh_counters() {
-  const TransportStats stats = parts_.transport->stats();
-  Counters::set(parts_.counters->data_bytes, stats.data_bytes);
-  if (parts_.doorkeeper) {
-    Counters::set(parts_.counters->strangers, parts_.doorkeeper->strangers());
+  const transport::TransportStats stats = parts_.transport->stats();
+  observe::Counters::set(parts_.counters->data_bytes, stats.data_bytes);
+  if (parts_.stray_guard) {
+    observe::Counters::set(parts_.counters->strangers, parts_.stray_guard->strangers());
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

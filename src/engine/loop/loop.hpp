@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "arena/neighbourhood.hpp"
-#include "arena/places.hpp"
+#include "arena/board_slots.hpp"
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
 #include "engine/loop/control.hpp"
@@ -24,7 +24,7 @@
 #include "submit/names.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 // What a thread hands over: operations that belong together, or the news that the program has seen a
 // response done.
@@ -46,21 +46,21 @@ struct LoopParts {
   const Clock* clock = nullptr;
   Inbox<Handover>* inbox = nullptr;
   const std::atomic<bool>* leave = nullptr;  // true once this rank wants to leave; the bell is rung
-  NameRegistry* names = nullptr;
-  Counters* counters = nullptr;
-  Timings* timings = nullptr;
+  submit::NameRegistry* names = nullptr;
+  observe::Counters* counters = nullptr;
+  observe::Timings* timings = nullptr;
   Ringer bell;                              // wakes the engine
   std::vector<PeerInfo> peers;
-  std::unique_ptr<Transport> transport;
-  std::shared_ptr<Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
-  std::unique_ptr<Doorkeeper> doorkeeper;   // may be null
-  std::unique_ptr<Planner> planner;
+  std::unique_ptr<transport::Transport> transport;
+  std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
+  std::unique_ptr<rendezvous::StrayConnectionGuard> stray_guard;   // may be null
+  std::unique_ptr<plan::Planner> planner;
   bool beats = true;                        // false: peers are threads and cannot fall silent
   std::function<void(const SetTable&)> publish_sets;
-  std::function<void(const SlowRank&, std::string sentence)> publish_slow;
+  std::function<void(const observe::SlowRank&, std::string sentence)> publish_slow;
 };
 
-class Loop final : private TransportListener, private SetHost {
+class Loop final : private transport::TransportListener, private SetHost {
  public:
   explicit Loop(LoopParts parts);
   ~Loop() override;
@@ -87,7 +87,7 @@ class Loop final : private TransportListener, private SetHost {
   void accept(Handover& submission, Time now);
   void start_persistent(std::uint32_t id, Pending pending);
   void tell_waits();
-  void judge(const SlowRank& slow);
+  void judge(const observe::SlowRank& slow);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
   bool may_say_goodbye(Time now) const;
@@ -100,19 +100,21 @@ class Loop final : private TransportListener, private SetHost {
   Rank first_to_leave(const Members& members) const;
   Status first_cause(SetId set, const Status& status) const;
   void blame_suspect();
-  void end_lonely_plans();
+  void cancel_plans_without_leaver();
   void fail_all_pending(const Status& status);
   void open_world();
-  void open(SetId id, Members members, std::vector<std::uint64_t> places, PlaceLease lease);
-  std::vector<std::unique_ptr<Channel>> open_channels(SetId id, const Members& members,
-                                                      const std::vector<std::uint64_t>& places);
-  std::unique_ptr<LocalTeam> open_team(const Members& members,
-                                       const std::vector<std::uint64_t>& places, std::size_t index);
-  void offer_places(Request& request);
-  PlaceLease take_offer(const Request& request);
+  void open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
+            arena::PlaceLease lease);
+  std::vector<std::unique_ptr<run::Channel>> open_channels(
+      SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots);
+  std::unique_ptr<move::LocalTeam> open_team(const Members& members,
+                                             const std::vector<std::uint64_t>& board_slots,
+                                             std::size_t index);
+  void offer_board_slots(Request& request);
+  arena::PlaceLease take_offer(const Request& request);
   bool shares_memory(const Members& members) const;
   void reap();
-  void keep(std::vector<std::unique_ptr<BucketRun>> runs);
+  void keep(std::vector<std::unique_ptr<run::BucketRun>> runs);
   void post(Rank to, const std::vector<std::byte>& message);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
@@ -136,24 +138,24 @@ class Loop final : private TransportListener, private SetHost {
   // memory and its places are kept until every member has closed it.
   struct Closing {
     Members members;
-    PlaceLease lease;
+    arena::PlaceLease lease;
     std::unique_ptr<SetRunner> set;         // goes after its runs, which look at its members
     std::unique_ptr<PersistentRunner> persistent;
-    std::vector<std::unique_ptr<Channel>> channels;
-    std::vector<std::unique_ptr<BucketRun>> runs;
-    std::vector<LocalTeam*> teams;
+    std::vector<std::unique_ptr<run::Channel>> channels;
+    std::vector<std::unique_ptr<run::BucketRun>> runs;
+    std::vector<move::LocalTeam*> teams;
   };
   bool all_closed(const Closing& closing) const;
   void begin_closing(Closing closing);
   struct OpenPersistent {
     std::unique_ptr<PersistentRunner> runner;
-    PlaceLease lease;
+    arena::PlaceLease lease;
   };
   void close(OpenPersistent persistent, const Status& why);
 
   LoopParts parts_;
-  BoardPlaces places_;
-  BufferPool buffers_;
+  arena::BoardSlots places_;
+  run::BufferPool buffers_;
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
   // Sets that nothing can run in any more, since a member left in the middle. What was on its way
@@ -164,10 +166,10 @@ class Loop final : private TransportListener, private SetHost {
   };
   std::map<SetId, EndedSet> ended_sets_;
   SetTable table_;                          // all of them
-  std::map<SetId, PlaceLease> leases_;      // of sets this rank is in
+  std::map<SetId, arena::PlaceLease> leases_;      // of sets this rank is in
   std::map<std::uint32_t, OpenPersistent> persistents_;
   // Places set aside for what is not agreed yet, by process set and name.
-  std::map<SetId, std::map<std::string, PlaceLease, std::less<>>> offers_;
+  std::map<SetId, std::map<std::string, arena::PlaceLease, std::less<>>> offers_;
   std::vector<Closing> closing_;
   SetId next_set_ = 1;
   std::uint32_t next_persistent_ = 1;
@@ -175,7 +177,7 @@ class Loop final : private TransportListener, private SetHost {
   // Messages for sets that this rank has yet to hear of.
   std::map<SetId, std::vector<std::pair<Rank, std::vector<std::byte>>>> early_;
   LongMessages long_messages_;              // of which parts have come
-  std::vector<std::unique_ptr<BucketRun>> abandoned_;
+  std::vector<std::unique_ptr<run::BucketRun>> abandoned_;
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
   std::vector<bool> departed_;              // peers that said what they leave behind
@@ -188,11 +190,11 @@ class Loop final : private TransportListener, private SetHost {
   bool tell_now_ = false;
   Status failed_;
   std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
-  std::vector<RankWait> waits_;             // rank 0: what the ranks said since its last beat
-  std::vector<RankWait> earlier_waits_;     // the same of the beat before
-  SlowRank slow_;
+  std::vector<observe::RankWait> waits_;  // rank 0: what the ranks said since its last beat
+  std::vector<observe::RankWait> earlier_waits_;     // the same of the beat before
+  observe::SlowRank slow_;
   Time leave_by_ = kNever, plans_end_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

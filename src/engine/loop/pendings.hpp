@@ -11,7 +11,7 @@
 
 #include "model/pending.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 class Pendings {
  public:
@@ -53,4 +53,4 @@ class Pendings {
   std::unordered_map<SetId, std::unordered_map<std::string, Pending>> sets_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

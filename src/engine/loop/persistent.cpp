@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/loop/persistent.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 // A persistent operation holds no name.
-const ReleaseName kNoName = [](const Request&) {};
+const submit::ReleaseName kNoName = [](const Request&) {};
 }  // namespace
 
 PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(parts)) {
@@ -27,10 +27,10 @@ Status PersistentRunner::start(Pending& pending) {
   pending.request = prototype_.responses.front().tensors.front();
   std::vector<Pending> pendings;
   pendings.push_back(std::move(pending));
-  active_ = std::make_unique<BucketRun>(
+  active_ = std::make_unique<run::BucketRun>(
       prototype_, std::move(pendings),
-      RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
-                 parts_.options, &next_move_, 1, persistent_moves(parts_.index)});
+      run::RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
+                 parts_.options, &next_move_, 1, run::persistent_moves(parts_.index)});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {
@@ -42,9 +42,9 @@ Status PersistentRunner::start(Pending& pending) {
 
 bool PersistentRunner::advance() {
   if (active_ == nullptr) return false;
-  const Step step = active_->step();
-  if (step != Step::finished) return step == Step::advanced;
-  Counters::add(parts_.counters->operations);
+  const move::Step step = active_->step();
+  if (step != move::Step::finished) return step == move::Step::advanced;
+  observe::Counters::add(parts_.counters->operations);
   ++completed_;
   active_->write_outputs();
   active_->resolve_tickets(kNoName);
@@ -52,17 +52,18 @@ bool PersistentRunner::advance() {
   return true;
 }
 
-std::unique_ptr<BucketRun> PersistentRunner::end_after(std::uint64_t runs, const Status& status) {
-  if (runs < runs_most_) {
-    runs_most_ = runs;
+std::unique_ptr<run::BucketRun> PersistentRunner::end_after(std::uint64_t runs,
+                                                            const Status& status) {
+  if (runs < runs_max_) {
+    runs_max_ = runs;
     left_ = status;
   }
-  return active_ != nullptr && started_ > runs_most_ ? stop(left_) : nullptr;
+  return active_ != nullptr && started_ > runs_max_ ? stop(left_) : nullptr;
 }
 
 const Status& PersistentRunner::refusal() const {
   static const Status kNone;
-  return started_ >= runs_most_ ? left_ : kNone;
+  return started_ >= runs_max_ ? left_ : kNone;
 }
 
 const Status& PersistentRunner::trouble() const {
@@ -70,9 +71,9 @@ const Status& PersistentRunner::trouble() const {
   return active_ == nullptr ? kNone : active_->trouble();
 }
 
-std::unique_ptr<BucketRun> PersistentRunner::stop(const Status& status) {
+std::unique_ptr<run::BucketRun> PersistentRunner::stop(const Status& status) {
   if (active_ != nullptr) active_->fail(status, kNoName);
   return std::move(active_);
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

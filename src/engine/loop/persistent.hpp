@@ -11,17 +11,17 @@
 #include "run/bucket_run.hpp"
 #include "observe/counters.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 struct PersistentParts {
-  std::uint32_t index = 0;                  // among the live ones of its set, the same on all members
+  std::uint32_t index = 0;  // among the live ones of its set, the same on all members
   Members members;
   Response response;                        // what was agreed
-  std::unique_ptr<LocalTeam> team;          // null: members do not all share memory
-  Transport* transport = nullptr;
-  BufferPool* buffers = nullptr;
+  std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
+  transport::Transport* transport = nullptr;
+  run::BufferPool* buffers = nullptr;
   const Options* options = nullptr;
-  Counters* counters = nullptr;
+  observe::Counters* counters = nullptr;
 };
 
 class PersistentRunner {
@@ -34,14 +34,14 @@ class PersistentRunner {
   std::uint64_t completed() const { return completed_; }
   // A member takes part in so many runs and no more; those after them fail with the status, one that
   // is on its way at once. Gives the run, to be kept until the transport is gone.
-  std::unique_ptr<BucketRun> end_after(std::uint64_t runs, const Status& status);
+  std::unique_ptr<run::BucketRun> end_after(std::uint64_t runs, const Status& status);
   // Not ok when no further run can end.
   const Status& refusal() const;
   SetId set() const { return parts_.response.set; }
   std::uint32_t index() const { return parts_.index; }
   // The same on every member, and never of another operation: numbers are used again.
   std::uint64_t identity() const { return prototype_.identity; }
-  LocalTeam* team() const { return parts_.team.get(); }
+  move::LocalTeam* team() const { return parts_.team.get(); }
   std::size_t bytes() const { return prototype_.bytes; }
   const Request& request() const { return prototype_.responses.front().tensors.front(); }
   // Takes the operation, and resolves it when it cannot be started.
@@ -49,16 +49,16 @@ class PersistentRunner {
   bool advance();
   bool ready() const { return active_ != nullptr && active_->ready(); }
   const Status& trouble() const;
-  std::unique_ptr<BucketRun> stop(const Status& status);
+  std::unique_ptr<run::BucketRun> stop(const Status& status);
 
  private:
   PersistentParts parts_;
   Bucket prototype_;
   std::uint64_t next_move_ = 0;
   std::uint64_t started_ = 0, completed_ = 0;
-  std::uint64_t runs_most_ = UINT64_MAX;    // a member has left after so many
+  std::uint64_t runs_max_ = UINT64_MAX;    // a member has left after so many
   Status left_;                             // and this is what the others fail with
-  std::unique_ptr<BucketRun> active_;
+  std::unique_ptr<run::BucketRun> active_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

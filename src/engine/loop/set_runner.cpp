@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 constexpr Nanos kBurst = std::chrono::microseconds(100);
 }
@@ -39,15 +39,15 @@ void SetRunner::leave(Time now) {
 
 void SetRunner::member_left(Rank rank, Time now) {
   someone_left_ = true;
-  Channel& channel = *parts_.channels.front();
-  if (channel.run != nullptr) end_lonely(channel, now);
+  run::Channel& channel = *parts_.channels.front();
+  if (channel.run != nullptr) cancel_if_leaver_absent(channel, now);
   parts_.order->member_left(rank, now);
   negotiate_ = true;
 }
 
 // Nobody asked the member that left whether it would take part in a planned bucket. Where the
 // counters show that it has not, the bucket ends as if it had said so. True when it did.
-bool SetRunner::end_lonely(Channel& channel, Time now) {
+bool SetRunner::cancel_if_leaver_absent(run::Channel& channel, Time now) {
   if (!someone_left_ || !channel.run->planned() || !channel.run->local()) return false;
   // It may finish right here. Then the channel finds out by itself: a machine that has finished must
   // not be stepped again, since the others already reuse what it reads.
@@ -78,15 +78,16 @@ bool SetRunner::advance_channels(Time now, std::size_t most_bytes) {
   return worked;
 }
 
-bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
+bool SetRunner::advance(run::Channel& channel, Time now, std::size_t most_bytes) {
   bool worked = false;
   while (!channel.drained() && channel.next_bytes() <= most_bytes &&
          (channel.run != nullptr || start_next(channel, now))) {
-    if (channel.run == nullptr || (channel.joined == kNever && end_lonely(channel, now))) {
+    if (channel.run == nullptr ||
+        (channel.joined == kNever && cancel_if_leaver_absent(channel, now))) {
       worked = true;                        // done at once
       continue;
     }
-    const Step step = channel.step();
+    const move::Step step = channel.step();
     if (channel.joined == kNever && !channel.lent && channel.run->joined()) {
       channel.joined = parts_.clock->now();
     }
@@ -94,29 +95,29 @@ bool SetRunner::advance(Channel& channel, Time now, std::size_t most_bytes) {
       parts_.host->fail_job(channel.run->trouble());
       return true;
     }
-    if (step == Step::waiting) return worked;
+    if (step == move::Step::waiting) return worked;
     worked = true;
-    if (step == Step::advanced) return worked;
+    if (step == move::Step::advanced) return worked;
     end_run(channel, now);
   }
   return worked;
 }
 
-void SetRunner::end_run(Channel& channel, Time now) {
-  const std::unique_ptr<BucketRun> run = std::move(channel.run);
-  const Stance stance = run->stance();
+void SetRunner::end_run(run::Channel& channel, Time now) {
+  const std::unique_ptr<run::BucketRun> run = std::move(channel.run);
+  const PlanVote vote = run->vote();
   finish(channel, *run);
-  if (stance != Stance::willing) drop_planned(run->bucket().id);
-  ended(run->bucket(), stance, now);
+  if (vote != PlanVote::run) drop_planned(run->bucket().id);
+  ended(run->bucket(), vote, now);
 }
 
 // Gives out the results of a run that has finished, or takes back what it did not touch.
-void SetRunner::finish(const Channel& channel, BucketRun& run) {
-  if (run.stance() == Stance::unwilling) {
+void SetRunner::finish(const run::Channel& channel, run::BucketRun& run) {
+  if (run.vote() == PlanVote::abort) {
     for (Pending& pending : run.give_back()) parts_.pendings->add(std::move(pending));
     return;
   }
-  Counters::add(parts_.counters->operations, run.tensor_count());
+  observe::Counters::add(parts_.counters->operations, run.tensor_count());
   if (run.planned()) log_order(run.bucket().responses.front());
   complete(channel, run);
 }
@@ -128,7 +129,8 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   std::deque<Bucket>& queue = parts_.channels.front()->queue;
   for (const Bucket& bucket : queue) {
     for (const Response& response : bucket.responses) {
-      std::erase_if(unended_, [&](const Unended& entry) { return entry.sequence == response.sequence; });
+      std::erase_if(unended_,
+                    [&](const Unended& entry) { return entry.sequence == response.sequence; });
     }
   }
   queue.clear();
@@ -137,8 +139,8 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
 }
 
 // Whoever a ticket wakes finds the operation in timings and counters.
-void SetRunner::complete(const Channel& channel, BucketRun& run) {
-  Counters& counters = *parts_.counters;
+void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
+  observe::Counters& counters = *parts_.counters;
   const Time moved = parts_.clock->now();
   const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
   run.write_outputs();
@@ -147,38 +149,39 @@ void SetRunner::complete(const Channel& channel, BucketRun& run) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
   };
   for (std::size_t i = 0; i < run.tensor_count(); ++i) {
-    const TravellingTensor& tensor = run.tensor(i);
+    const run::TravellingTensor& tensor = run.tensor(i);
     const Pending& pending = tensor.pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
     parts_.timings->add(tensor.request->name, tensor.request->kind, tensor.request->bytes(),
                         run.bucket().id,
                         {pending.submitted, pending.agreed, channel.begun, channel.packed, joined,
                          moved, done});
-    Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
-    Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
+    observe::Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
+    observe::Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
     ++waits_;
     waited_ += joined - pending.submitted;
   }
-  Counters::add(counters.pack_ns, ns(channel.packed - channel.begun));
-  Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
-  Counters::add(counters.move_ns, ns(moved - joined));
-  Counters::add(counters.unpack_ns, ns(done - moved));
+  observe::Counters::add(counters.pack_ns, ns(channel.packed - channel.begun));
+  observe::Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
+  observe::Counters::add(counters.move_ns, ns(moved - joined));
+  observe::Counters::add(counters.unpack_ns, ns(done - moved));
   run.resolve_tickets(release_);
 }
 
-RankWait SetRunner::take_wait() {
-  const RankWait wait{waits_, waits_ == 0 ? Nanos(0) : waited_ / static_cast<std::int64_t>(waits_)};
+observe::RankWait SetRunner::take_wait() {
+  const observe::RankWait wait{
+      waits_, waits_ == 0 ? Nanos(0) : waited_ / static_cast<std::int64_t>(waits_)};
   waits_ = 0;
   waited_ = Nanos(0);
   return wait;
 }
 
 // Tells the order in the order of sequences, whatever channel was faster.
-void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
+void SetRunner::ended(const Bucket& bucket, PlanVote vote, Time now) {
   for (const Response& response : bucket.responses) {
     for (Unended& entry : unended_) {
       if (entry.sequence != response.sequence) continue;
-      entry.stance = std::max(entry.stance, stance);
+      entry.vote = std::max(entry.vote, vote);
       --entry.parts;
       break;
     }
@@ -188,8 +191,8 @@ void SetRunner::ended(const Bucket& bucket, Stance stance, Time now) {
 
 void SetRunner::tell_ended(Time now) {
   while (!unended_.empty() && unended_.front().parts == 0) {
-    parts_.order->ended(unended_.front().sequence, unended_.front().stance, now);
-    if (unended_.front().stance != Stance::willing) {
+    parts_.order->ended(unended_.front().sequence, unended_.front().vote, now);
+    if (unended_.front().vote != PlanVote::run) {
       negotiate_ = true;
       plan_over_ = false;
     }
@@ -221,19 +224,19 @@ bool SetRunner::negotiate(Time now) {
   output_.stalls.clear();
   parts_.order->negotiate(now, output_);
   if (parts_.id == 0) {
-    const OrderCounts counts = parts_.order->counts();
-    Counters::set(parts_.counters->cache_hits, counts.cache_hits);
-    Counters::set(parts_.counters->cache_misses, counts.cache_misses);
+    const order::OrderCounts counts = parts_.order->counts();
+    observe::Counters::set(parts_.counters->cache_hits, counts.cache_hits);
+    observe::Counters::set(parts_.counters->cache_misses, counts.cache_misses);
   }
-  for (const OrderMessage& message : output_.messages) {
+  for (const order::OrderMessage& message : output_.messages) {
     parts_.host->post_order(parts_.id, message.to, message.bytes);
   }
   if (!output_.messages.empty()) spoke_ = now;
-  for (const Stall& stall : output_.stalls) log_line(LogLevel::warn, stall.sentence);
+  for (const order::Stall& stall : output_.stalls) log_line(LogLevel::warn, stall.sentence);
   if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
-  Counters::add(parts_.counters->cycles);
+  observe::Counters::add(parts_.counters->cycles);
   for (const Response& response : output_.responses) {
     // A planned response counts once it has run: until then it may be taken back.
     if (!response.planned) {
@@ -243,7 +246,7 @@ bool SetRunner::negotiate(Time now) {
     for (const Request& tensor : response.tensors) {
       parts_.pendings->agreed(parts_.id, tensor.name, now);
     }
-    unended_.push_back({response.sequence, 0, Stance::willing});
+    unended_.push_back({response.sequence, 0, PlanVote::run});
     // At once: a name that fails here is free to be submitted anew.
     if (!response.error.ok()) {
       fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
@@ -272,10 +275,10 @@ void SetRunner::enqueue(std::vector<Response> responses) {
         return entry.sequence == response.sequence;
       })->parts++;
     }
-    // Decisions give out ids, and planned buckets must not overtake each other's stance: all of
+    // Decisions give out ids, and planned buckets must not overtake each other's vote: all of
     // those share one channel.
     const Response& first = bucket.responses.front();
-    const bool anywhere = !first.planned && first.tensors.front().kind <= Collective::barrier;
+    const bool anywhere = !first.planned && traits_of(first.tensors.front().kind).moves;
     const std::size_t channel = anywhere ? bucket.id % parts_.channels.size() : 0;
     parts_.channels[channel]->queue.push_back(std::move(bucket));
   }
@@ -283,18 +286,18 @@ void SetRunner::enqueue(std::vector<Response> responses) {
 
 void SetRunner::log_order(const Response& response) {
   if (parts_.id != 0) return;               // the world's order is the one all ranks share
-  std::uint64_t digest = Counters::get(parts_.counters->order_digest);
+  std::uint64_t digest = observe::Counters::get(parts_.counters->order_digest);
   digest = hash_text(cat(response.sequence, code_name(response.error.code())), digest);
   for (const Request& tensor : response.tensors) digest = hash_text(tensor.name, digest);
-  Counters::set(parts_.counters->order_digest, digest);
+  observe::Counters::set(parts_.counters->order_digest, digest);
 }
 
-bool SetRunner::start_next(Channel& channel, Time now) {
+bool SetRunner::start_next(run::Channel& channel, Time now) {
   if (channel.queue.empty()) return false;
   Bucket bucket = std::move(channel.queue.front());
   channel.queue.pop_front();
   if (run_at_once(bucket)) {
-    ended(bucket, Stance::willing, now);
+    ended(bucket, PlanVote::run, now);
     return true;
   }
 
@@ -306,7 +309,7 @@ bool SetRunner::start_next(Channel& channel, Time now) {
     const bool absent = std::find(response.absent.begin(), response.absent.end(),
                                   static_cast<std::uint32_t>(parts_.members.me)) !=
                             response.absent.end() ||
-                        response.stance == Stance::unwilling;
+                        response.vote == PlanVote::abort;
     for (const Request& tensor : response.tensors) {
       pendings.push_back(absent ? Pending{} : parts_.pendings->take(parts_.id, tensor.name));
       if (pendings.back().ticket == nullptr && !absent) {
@@ -318,13 +321,13 @@ bool SetRunner::start_next(Channel& channel, Time now) {
       if (watched && !absent) pendings.back().ticket->watch = {parts_.id, response.sequence};
     }
   }
-  Counters::add(parts_.counters->buckets);
+  observe::Counters::add(parts_.counters->buckets);
   channel.begun = parts_.clock->now();
   channel.joined = kNever;
-  channel.run = std::make_unique<BucketRun>(
+  channel.run = std::make_unique<run::BucketRun>(
       std::move(bucket), std::move(pendings),
-      RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
-                 parts_.options, &channel.next_move, parts_.channels.size(), kSetMoves});
+      run::RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
+                 parts_.options, &channel.next_move, parts_.channels.size(), run::kSetMoves});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
@@ -333,75 +336,22 @@ bool SetRunner::start_next(Channel& channel, Time now) {
   return true;
 }
 
-// Decisions that move no data. True when the bucket was one of them.
-bool SetRunner::run_at_once(const Bucket& bucket) {
-  const Response& first = bucket.responses.front();
-  const Request& request = first.tensors.front();
-  if (request.kind == kRelease) {
-    parts_.host->close_persistent(parts_.id, static_cast<std::uint32_t>(request.members.front()));
-    resolve_one(request, {}, -1);
-    return true;
-  }
-  switch (request.kind) {
-    case Collective::join:
-      for (const Request& join : first.tensors) resolve_one(join, {}, first.value);
-      return true;
-    case Collective::add_process_set:
-      if (parts_.id != 0) return refuse_administration(first);
-      resolve_one(request, {}, parts_.host->open_set(first));
-      return true;
-    case Collective::prepare:
-      resolve_one(request, {}, parts_.host->open_persistent(parts_.members, first));
-      return true;
-    case Collective::switch_order:          // the order itself has switched already
-      resolve_one(request, {}, -1);
-      return true;
-    case Collective::remove_process_set:
-      // The world decides about sets, so that no set ever closes itself below its own feet.
-      if (parts_.id != 0 || request.members.front() == 0) return refuse_administration(first);
-      parts_.host->close_set(static_cast<SetId>(request.members.front()));
-      resolve_one(request, {}, -1);
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool SetRunner::refuse_administration(const Response& response) {
-  fail_tensors(response, Status(Code::invalid_argument,
-                                cat(name_of(response.tensors.front().kind),
-                                    " is for the world, not for process set ", parts_.id)));
-  return true;
-}
-
-void SetRunner::resolve_one(const Request& request, Status status, std::int64_t value) {
-  Pending pending = parts_.pendings->take(parts_.id, request.name);
-  if (pending.ticket == nullptr) return;
-  pending.ticket->value = value;
-  Counters::add(status.ok() ? parts_.counters->operations : parts_.counters->operations_failed);
-  resolve(pending, std::move(status), release_);
-}
-
-void SetRunner::fail_tensors(const Response& response, const Status& status) {
-  for (const Request& tensor : response.tensors) resolve_one(tensor, status, -1);
-}
-
-std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
+std::vector<std::unique_ptr<run::BucketRun>> SetRunner::stop(const Status& status) {
   stopped_ = true;
-  std::vector<std::unique_ptr<BucketRun>> runs;
+  std::vector<std::unique_ptr<run::BucketRun>> runs;
   runs.reserve(parts_.channels.size());     // a run must not be lost for want of memory later
   for (const auto& channel : parts_.channels) {
     channel->queue.clear();
     if (channel->run == nullptr) continue;
     if (channel->lent) channel->mover->finish_step();
-    const bool finished = channel->lent && channel->mover->result() == Step::finished;
+    const bool finished = channel->lent && channel->mover->result() == move::Step::finished;
     channel->lent = false;
     if (finished) {
       finish(*channel, *channel->run);
       channel->run.reset();
       continue;
     }
-    Counters::add(parts_.counters->operations_failed, channel->run->tensor_count());
+    observe::Counters::add(parts_.counters->operations_failed, channel->run->tensor_count());
     channel->run->fail(status, release_);
     runs.push_back(std::move(channel->run));
   }
@@ -409,4 +359,4 @@ std::vector<std::unique_ptr<BucketRun>> SetRunner::stop(const Status& status) {
   return runs;
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

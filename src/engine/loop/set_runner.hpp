@@ -17,7 +17,7 @@
 #include "order/order.hpp"
 #include "plan/planner.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 // What a set asks of the engine around it.
 class SetHost {
@@ -40,15 +40,15 @@ class SetHost {
 struct SetParts {
   SetId id = 0;
   Members members;
-  std::unique_ptr<Order> order;
-  std::vector<std::unique_ptr<Channel>> channels;  // at least one; as many on all members
-  const Planner* planner = nullptr;
+  std::unique_ptr<order::Order> order;
+  std::vector<std::unique_ptr<run::Channel>> channels;  // at least one; as many on all members
+  const plan::Planner* planner = nullptr;
   const Options* options = nullptr;
-  Transport* transport = nullptr;
-  BufferPool* buffers = nullptr;
+  transport::Transport* transport = nullptr;
+  run::BufferPool* buffers = nullptr;
   Pendings* pendings = nullptr;
-  Counters* counters = nullptr;
-  Timings* timings = nullptr;
+  observe::Counters* counters = nullptr;
+  observe::Timings* timings = nullptr;
   const Clock* clock = nullptr;
   SetHost* host = nullptr;
 };
@@ -80,33 +80,33 @@ class SetRunner {
   // give out different lengths of a plan ahead.
   std::uint64_t negotiated() const { return negotiated_; }
   // How long tensors waited for the other members since the last call.
-  RankWait take_wait();
+  observe::RankWait take_wait();
   // After stop(): the teams in them have yet to be closed by the other members.
-  std::vector<std::unique_ptr<Channel>> give_channels() { return std::move(parts_.channels); }
+  std::vector<std::unique_ptr<run::Channel>> give_channels() { return std::move(parts_.channels); }
   // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
-  std::vector<std::unique_ptr<BucketRun>> stop(const Status& status);
+  std::vector<std::unique_ptr<run::BucketRun>> stop(const Status& status);
 
  private:
   bool negotiate(Time now);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
   bool advance_channels(Time now, std::size_t most_bytes);
-  bool advance(Channel& channel, Time now, std::size_t most_bytes);
-  bool start_next(Channel& channel, Time now);
+  bool advance(run::Channel& channel, Time now, std::size_t most_bytes);
+  bool start_next(run::Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
   bool refuse_administration(const Response& response);
-  bool end_lonely(Channel& channel, Time now);
-  void end_run(Channel& channel, Time now);
-  void finish(const Channel& channel, BucketRun& run);
-  void complete(const Channel& channel, BucketRun& run);
+  bool cancel_if_leaver_absent(run::Channel& channel, Time now);
+  void end_run(run::Channel& channel, Time now);
+  void finish(const run::Channel& channel, run::BucketRun& run);
+  void complete(const run::Channel& channel, run::BucketRun& run);
   void drop_planned(std::uint64_t last_bucket);
-  void ended(const Bucket& bucket, Stance stance, Time now);
+  void ended(const Bucket& bucket, PlanVote vote, Time now);
   void tell_ended(Time now);
   void fail_tensors(const Response& response, const Status& status);
   void resolve_one(const Request& request, Status status, std::int64_t value);
 
   SetParts parts_;
-  ReleaseName release_;
+  submit::ReleaseName release_;
   bool someone_left_ = false;
   bool negotiate_ = false;                  // something new for the order to look at
   bool stopped_ = false;
@@ -115,14 +115,14 @@ class SetRunner {
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
   Nanos waited_{0};                         // all of them together
-  OrderOutput output_;
+  order::OrderOutput output_;
   // Responses that have not ended, in their order. A group that was cut ends with its last part.
   struct Unended {
     std::uint64_t sequence;
     std::size_t parts;
-    Stance stance;
+    PlanVote vote;
   };
   std::deque<Unended> unended_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -12,7 +12,7 @@
 #include "engine/testing/thread_ranks.hpp"
 #include "kernels/kernels.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using Vector = std::vector<double>;
@@ -54,7 +54,8 @@ Vector back(DType dtype, const Bytes& bytes) {
 Vector given_by(int rank, std::size_t count, DType dtype, std::size_t salt = 0) {
   Vector out(count);
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = static_cast<double>((i * 7 + static_cast<std::size_t>(rank) * 31 + salt) % 97) / 31 - 1.2;
+    out[i] =
+        static_cast<double>((i * 7 + static_cast<std::size_t>(rank) * 31 + salt) % 97) / 31 - 1.2;
   }
   return back(dtype, as(dtype, out));
 }
@@ -147,7 +148,8 @@ TEST_P(AdasumLive, IsTheSameAloneAndFusedWithOthers) {
           group.push_back(operation_on(cat("t", i), DType::f32, data[i]));
         }
         const Settings settings{.op = ReduceOp::adasum, .prescale = 0.5, .postscale = 4.0};
-        for (const Ticket& ticket : engine.submit_group(planner[0] == 's' ? "g" : "", group, settings)) {
+        for (const Ticket& ticket :
+             engine.submit_group(planner[0] == 's' ? "g" : "", group, settings)) {
           ASSERT_TRUE(ticket.wait().ok()) << ticket.wait().to_string();
         }
         for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -169,18 +171,22 @@ INSTANTIATE_TEST_SUITE_P(All, AdasumWays,
                          });
 
 TEST_P(AdasumWays, EqualVectorsStayOrthogonalOnesAddUpZerosChangeNothing) {
-  run_ranks(GetParam().ranks, [](Engine& engine) {
-    const auto n = static_cast<std::size_t>(engine.size()), me = static_cast<std::size_t>(engine.rank());
-    const Settings settings{.op = ReduceOp::adasum};
-    std::vector<float> equal(100, 1.5f), axis(n, 0.0f), mostly_zero(9, me == 1 ? 2.5f : 0.0f);
-    axis[me] = 3.0f;
-    ASSERT_TRUE(engine.allreduce<float>("equal", equal, settings).wait().ok());
-    ASSERT_TRUE(engine.allreduce<float>("axis", axis, settings).wait().ok());
-    ASSERT_TRUE(engine.allreduce<float>("zero", mostly_zero, settings).wait().ok());
-    for (const float value : equal) EXPECT_FLOAT_EQ(value, 1.5f);
-    EXPECT_EQ(axis, std::vector<float>(n, 3.0f));
-    EXPECT_EQ(mostly_zero, std::vector<float>(9, 2.5f));
-  }, options_of(GetParam().transport));
+  run_ranks(
+      GetParam().ranks,
+      [](Engine& engine) {
+        const auto n = static_cast<std::size_t>(engine.size()),
+                   me = static_cast<std::size_t>(engine.rank());
+        const Settings settings{.op = ReduceOp::adasum};
+        std::vector<float> equal(100, 1.5f), axis(n, 0.0f), mostly_zero(9, me == 1 ? 2.5f : 0.0f);
+        axis[me] = 3.0f;
+        ASSERT_TRUE(engine.allreduce<float>("equal", equal, settings).wait().ok());
+        ASSERT_TRUE(engine.allreduce<float>("axis", axis, settings).wait().ok());
+        ASSERT_TRUE(engine.allreduce<float>("zero", mostly_zero, settings).wait().ok());
+        for (const float value : equal) EXPECT_FLOAT_EQ(value, 1.5f);
+        EXPECT_EQ(axis, std::vector<float>(n, 3.0f));
+        EXPECT_EQ(mostly_zero, std::vector<float>(9, 2.5f));
+      },
+      options_of(GetParam().transport));
 }
 
 TEST_P(AdasumWays, JoinedRanksGiveZero) {
@@ -205,7 +211,8 @@ TEST_P(AdasumWays, EveryOrderCachesItAndACodecGoesWithIt) {
       for (std::size_t step = 0; step < 12; ++step) {
         Bytes plain = as(DType::f32, given_by(engine.rank(), 700, DType::f16, step)), small = plain;
         std::vector<float> sum(40, 1.0f);
-        const Ticket a = engine.submit(operation_on("a", DType::f32, plain), {.op = ReduceOp::adasum});
+        const Ticket a =
+            engine.submit(operation_on("a", DType::f32, plain), {.op = ReduceOp::adasum});
         const Ticket b = engine.submit(operation_on("b", DType::f32, small),
                                        {.op = ReduceOp::adasum, .codec = "fp16"});
         const Ticket c = engine.allreduce<float>("c", sum, {.op = ReduceOp::sum});
@@ -266,4 +273,4 @@ TEST(Adasum, ALeaverInTheMiddleLeavesTensorsUntouched) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -8,7 +8,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using Rows = std::vector<std::int64_t>;
@@ -118,4 +118,4 @@ TEST(AlltoallSplits, EvenAndUnevenOnesTravelSideBySide) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -7,9 +7,9 @@
 #include "base/data/text.hpp"
 #include "encode/codec.hpp"
 #include "engine/testing/thread_ranks.hpp"
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using Floats = std::vector<float>;
@@ -25,7 +25,8 @@ Options options_of(const Path& path) {
 }
 
 float value_of(int rank, std::size_t i, std::size_t salt = 0) {
-  return static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13 + salt) % 101) / 7.0f - 6.0f;
+  return static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13 + salt) % 101) / 7.0f -
+         6.0f;
 }
 template <typename T>
 std::vector<T> tensor_of(int rank, std::size_t count, std::size_t salt = 0) {
@@ -136,7 +137,8 @@ TEST_P(CodecLive, PersistentOperationsAndGroups) {
       EXPECT_EQ(data, oracle_of_all<float>(path, ReduceOp::average, 1.0, 1.0, 3000, step));
 
       // A group of which one tensor is left alone by the codec.
-      Floats a = tensor_of<float>(engine.rank(), 50, step), b = tensor_of<float>(engine.rank(), 9, step);
+      Floats a = tensor_of<float>(engine.rank(), 50, step),
+             b = tensor_of<float>(engine.rank(), 9, step);
       std::vector<std::int32_t> c(5, 2'000'001);
       std::vector<Operation> group;
       group.push_back({.name = "g.a", .shape = {50}, .input = a.data(), .output = a.data()});
@@ -235,7 +237,7 @@ TEST(Codecs, UnknownOnesAreRefusedAtTheDoorWithAListOfTheKnown) {
 }
 
 TEST(Codecs, OptionTableListsWhatTheEngineHas) {
-  for (const Codec* codec : codec_table()) {
+  for (const encode::Codec* codec : encode::codec_table()) {
     Options options;
     EXPECT_TRUE(options.set("codec", codec->name()).ok()) << codec->name();
   }
@@ -260,4 +262,4 @@ TEST(Codecs, SixteenBitsHalveTheBytesOnTheWire) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -14,7 +14,7 @@
 #include "engine/testing/failing_new.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using namespace std::chrono_literals;
@@ -244,4 +244,4 @@ TEST_P(WithoutMemory, EveryTicketIsAnsweredWhereverItRunsOut) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The whole engine with ranks as threads: every collective, from any thread, in any order.
+// Long because it is the list of what callers of an engine may rely on.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using Floats = std::vector<float>;
@@ -32,7 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, EveryWorld, testing::Values(1, 2, 3, 4, 5, 7, 8,
 TEST_P(EveryWorld, AllreduceSumsAndAverages) {
   run_ranks(GetParam(), [](Engine& engine) {
     const int n = engine.size();
-    for (std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{70001}}) {
+    for (std::size_t count :
+         {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{70001}}) {
       Floats sum(count, static_cast<float>(engine.rank() + 1)), average = sum;
       const Ticket a = engine.allreduce<float>("sum", sum, {.op = ReduceOp::sum});
       const Ticket b = engine.allreduce<float>("average", average);
@@ -56,7 +58,8 @@ TEST_P(EveryWorld, BroadcastAllgatherReducescatterAlltoallBarrier) {
     const Ticket gather = engine.allgather<float>("g", rows);
     ASSERT_TRUE(gather.wait().ok());
     Floats expected;
-    for (int r = 0; r < n; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), static_cast<float>(r));
+    for (int r = 0; r < n; ++r)
+      expected.insert(expected.end(), static_cast<std::size_t>(r), static_cast<float>(r));
     EXPECT_EQ(floats(gather), expected);
 
     Floats whole(static_cast<std::size_t>(n) + 1);
@@ -68,11 +71,13 @@ TEST_P(EveryWorld, BroadcastAllgatherReducescatterAlltoallBarrier) {
     EXPECT_EQ(part.back(), static_cast<float>(n * (me + 1)));
 
     Floats outgoing(static_cast<std::size_t>(n));
-    for (int r = 0; r < n; ++r) outgoing[static_cast<std::size_t>(r)] = static_cast<float>(me * 100 + r);
+    for (int r = 0; r < n; ++r)
+      outgoing[static_cast<std::size_t>(r)] = static_cast<float>(me * 100 + r);
     const Ticket exchange = engine.alltoall<float>("a2a", outgoing);
     ASSERT_TRUE(exchange.wait().ok());
     const Floats incoming = floats(exchange);
-    for (int r = 0; r < n; ++r) EXPECT_EQ(incoming[static_cast<std::size_t>(r)], static_cast<float>(r * 100 + me));
+    for (int r = 0; r < n; ++r)
+      EXPECT_EQ(incoming[static_cast<std::size_t>(r)], static_cast<float>(r * 100 + me));
     EXPECT_EQ(exchange.output().splits, std::vector<std::int64_t>(static_cast<std::size_t>(n), 1));
 
     ASSERT_TRUE(engine.barrier().wait().ok());
@@ -200,7 +205,8 @@ TEST(Engine, JoinedRanksGiveTheNeutralElement) {
     for (int step = 0; step <= engine.rank(); ++step) {
       Floats sum(10, 1.0f), smallest(10, 5.0f);
       ASSERT_TRUE(engine.allreduce<float>(cat("s", step), sum, {.op = ReduceOp::sum}).wait().ok());
-      ASSERT_TRUE(engine.allreduce<float>(cat("m", step), smallest, {.op = ReduceOp::min}).wait().ok());
+      ASSERT_TRUE(
+          engine.allreduce<float>(cat("m", step), smallest, {.op = ReduceOp::min}).wait().ok());
       EXPECT_EQ(sum[0], static_cast<float>(3 - step));
       EXPECT_EQ(smallest[0], 5.0f);
     }
@@ -278,7 +284,8 @@ TEST(Engine, AForkedChildIsToldThatTheEngineIsNotIts) {
   run_ranks(1, [](Engine& engine) {
     Floats data(4);
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(engine.allreduce<float>("x", data).wait().code() == Code::forked ? 0 : 1);
+    if (child == 0)
+      ::_exit(engine.allreduce<float>("x", data).wait().code() == Code::forked ? 0 : 1);
     int status = 0;
     ::waitpid(child, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -424,4 +431,4 @@ TEST(Engine, TwoEnginesInOneProcess) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -4,7 +4,7 @@
 // operator new (failing_new_test.cpp) counts down and throws bad_alloc; off unless asked for.
 #pragma once
 
-namespace unisono {
+namespace unisono::engine {
 
 enum class FailingThread {
   caller,                                   // the thread that asked
@@ -24,4 +24,4 @@ class FailingNew {
   static void stop();
 };
 
-}  // namespace unisono
+}  // namespace unisono::engine

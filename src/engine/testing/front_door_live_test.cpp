@@ -10,7 +10,7 @@
 #include "engine/testing/thread_ranks.hpp"
 #include "unisono/unisono.h"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using testing::HasSubstr;
@@ -44,12 +44,13 @@ TEST(FrontDoorLive, AdministrativeKindsHaveCallsOfTheirOwn) {
 TEST(FrontDoorLive, NamesOfTheEngineAreRefused) {
   run_ranks(2, [](Engine& engine) {
     Floats data(4, 1.0f);
-    for (const char* name : {"unisono.topo/1/abc", "unisono.order/cache", "unisono.", "unisono.join",
-                             "unisono.barrier/0"}) {
+    for (const char* name : {"unisono.topo/1/abc", "unisono.order/cache", "unisono.",
+                             "unisono.join", "unisono.barrier/0"}) {
       const Status status = engine.allreduce<float>(name, data).wait();
       EXPECT_EQ(status.code(), Code::invalid_argument) << name;
       EXPECT_THAT(status.message(), HasSubstr("choose another"));
-      EXPECT_EQ(engine.prepare_allreduce<float>(name, data).status().code(), Code::invalid_argument);
+      EXPECT_EQ(engine.prepare_allreduce<float>(name, data).status().code(),
+                Code::invalid_argument);
     }
     // What calls used for themselves is free for tensors.
     for (const char* name : {"barrier.0", "join", "unison", "unisono"}) {
@@ -133,7 +134,8 @@ TEST(CApi, NullAndAbsurdArgumentsAreErrors) {
   EXPECT_EQ(allreduce("a", f32, 1, shape, nullptr, nullptr), invalid);
   EXPECT_EQ(allreduce("a", f32, 1, shape, &call, &ticket), invalid);
   EXPECT_EQ(allreduce("unisono.x", f32, 1, shape, nullptr, &ticket), invalid);
-  EXPECT_EQ(unisono_alltoall(engine, "x", f32, 1, shape, data, shape, -3, nullptr, &ticket), invalid);
+  EXPECT_EQ(unisono_alltoall(engine, "x", f32, 1, shape, data, shape, -3, nullptr, &ticket),
+            invalid);
   EXPECT_EQ(unisono_grouped_allreduce(engine, "g", 1, nullptr, f32, nullptr, nullptr, nullptr,
                                       nullptr, nullptr, nullptr),
             invalid);
@@ -159,4 +161,4 @@ TEST(CApi, NullAndAbsurdArgumentsAreErrors) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

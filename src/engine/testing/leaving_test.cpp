@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 using namespace std::chrono_literals;
 using Floats = std::vector<float>;
@@ -251,13 +251,13 @@ TEST_P(PlannedLeaving, OvertakesNoBucket) {
     expect_blame(step(), leaver);
   }, options);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Leaving, PlannedLeaving,
-    testing::Combine(testing::Values("topo", "auto"), testing::Values("auto", "tcp"),
-                     testing::Values(0, 3, 7)),
-    [](const auto& which) {
-      return cat(std::get<0>(which.param), "_", std::get<1>(which.param), "_", std::get<2>(which.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Leaving, PlannedLeaving,
+                         testing::Combine(testing::Values("topo", "auto"),
+                                          testing::Values("auto", "tcp"), testing::Values(0, 3, 7)),
+                         [](const auto& which) {
+                           return cat(std::get<0>(which.param), "_", std::get<1>(which.param), "_",
+                                      std::get<2>(which.param));
+                         });
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

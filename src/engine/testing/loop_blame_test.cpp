@@ -11,13 +11,13 @@
 #include "engine/loop/loop.hpp"
 #include "engine/wiring.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Notes what the loop does, and gives it the news that the test has put in.
-class PlayedTransport final : public Transport {
+class PlayedTransport final : public transport::Transport {
  public:
   explicit PlayedTransport(int size) : size_(size) {}
   std::string_view name() const override { return "played"; }
@@ -26,25 +26,26 @@ class PlayedTransport final : public Transport {
   void post(Rank peer, std::span<const std::byte> message) override {
     posted.emplace_back(peer, std::vector(message.begin(), message.end()));
   }
-  void send(Rank, Label, std::span<const std::byte>, Transfer& done) override {
-    done.state = Transfer::State::active;
+  void send(Rank, transport::Label, std::span<const std::byte>,
+            transport::Transfer& done) override {
+    done.state = transport::Transfer::State::active;
   }
-  void receive(Rank, Label, std::span<std::byte>, Transfer& done) override {
-    done.state = Transfer::State::active;
+  void receive(Rank, transport::Label, std::span<std::byte>, transport::Transfer& done) override {
+    done.state = transport::Transfer::State::active;
   }
-  bool progress(TransportListener& listener) override {
+  bool progress(transport::TransportListener& listener) override {
     const auto all = std::exchange(news, {});
     for (const auto& one : all) one(listener);
     return !all.empty();
   }
   bool ready() const override { return !news.empty(); }
-  void beat(Time now, TransportListener&) override { beats.push_back(now); }
+  void beat(Time now, transport::TransportListener&) override { beats.push_back(now); }
   void leave() override { left_ = true; }
   bool left() const override { return left_; }
-  TransportStats stats() const override { return {}; }
+  transport::TransportStats stats() const override { return {}; }
 
   std::vector<std::pair<Rank, std::vector<std::byte>>> posted;
-  std::vector<std::function<void(TransportListener&)>> news;
+  std::vector<std::function<void(transport::TransportListener&)>> news;
   std::vector<Time> beats;
 
  private:
@@ -70,19 +71,23 @@ class PlayedLoop : public testing::Test {
     parts.transport = std::move(transport);
     parts.planner = std::move(wire_planner(options_).value());
     parts.publish_sets = [](const SetTable&) {};
-    parts.publish_slow = [](const SlowRank&, const std::string&) {};
+    parts.publish_slow = [](const observe::SlowRank&, const std::string&) {};
     loop_.emplace(std::move(parts));
   }
 
-  void hear(std::function<void(TransportListener&)> news) { played_->news.push_back(std::move(news)); }
+  void hear(std::function<void(transport::TransportListener&)> news) {
+    played_->news.push_back(std::move(news));
+  }
   void lose(Rank rank) {
-    hear([rank](TransportListener& listener) {
+    hear([rank](transport::TransportListener& listener) {
       listener.on_lost(rank, Status(Code::peer_lost, cat("rank ", rank, " was lost"),
                                     Culprit{rank, cat("host", rank), 100 + rank, {}}));
     });
   }
   void say(Rank from, std::vector<std::byte> message) {
-    hear([from, message](TransportListener& listener) { listener.on_message(from, message); });
+    hear([from, message](transport::TransportListener& listener) {
+      listener.on_message(from, message);
+    });
   }
   // Passes until nothing is due at this moment.
   void settle() {
@@ -112,9 +117,9 @@ class PlayedLoop : public testing::Test {
   Options options_;
   ManualClock clock_;
   Inbox<Handover> inbox_{Ringer{}};
-  NameRegistry names_;
-  Counters counters_;
-  Timings timings_;
+  submit::NameRegistry names_;
+  observe::Counters counters_;
+  observe::Timings timings_;
   std::atomic<bool> leave_{false};
   PlayedTransport* played_ = nullptr;
   std::optional<Loop> loop_;
@@ -167,10 +172,10 @@ TEST_F(PlayedLoop, OfSeveralLostAllBlameTheSame) {
 
 TEST_F(PlayedLoop, OneWhoLeftIsNobodysFault) {
   say(1, encode_departure({}));
-  hear([](TransportListener& listener) { listener.on_left(1); });
+  hear([](transport::TransportListener& listener) { listener.on_left(1); });
   run(seconds(3600));
   EXPECT_FALSE(verdict()) << verdict()->to_string();
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

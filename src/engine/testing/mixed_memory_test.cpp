@@ -12,7 +12,7 @@
 #include "engine/testing/thread_ranks.hpp"
 #include "kernels/kernels.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 std::uint64_t rounds() {
@@ -28,7 +28,16 @@ constexpr std::size_t kLargeBytes = 5'400'000, kSmallBytes = 700'000;
 constexpr std::size_t kSlots = 3;
 
 enum class Memory : std::uint8_t { arena, arena_apart, user, user_apart, owned };
-enum class Kind : std::uint8_t { sum, max, adasum, broadcast, allgather, reducescatter, alltoall, persistent };
+enum class Kind : std::uint8_t {
+  sum,
+  max,
+  adasum,
+  broadcast,
+  allgather,
+  reducescatter,
+  alltoall,
+  persistent
+};
 
 // One operation, the same on all ranks.
 struct Draw {
@@ -48,10 +57,12 @@ struct Episode {
 };
 
 Draw draw_one(int n, bool somebody_absent, std::size_t most_bytes, Rng& rng) {
-  constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::u8};
+  constexpr DType kDTypes[] = {DType::f32,  DType::f64, DType::f16,
+                               DType::bf16, DType::i32, DType::u8};
   Draw d;
   const std::uint64_t kind = rng.below(somebody_absent ? 8 : 14);
-  d.kind = kind < 7 ? static_cast<Kind>(kind % 2) : static_cast<Kind>(std::max<std::uint64_t>(kind - 6, 2) % 8);
+  d.kind = kind < 7 ? static_cast<Kind>(kind % 2)
+                    : static_cast<Kind>(std::max<std::uint64_t>(kind - 6, 2) % 8);
   if (somebody_absent && d.kind > Kind::adasum) d.kind = Kind::sum;
   d.dtype = kDTypes[rng.below(d.kind == Kind::adasum ? 4 : 6)];
   d.root = static_cast<int>(rng.below(static_cast<std::uint64_t>(n)));
@@ -60,7 +71,8 @@ Draw draw_one(int n, bool somebody_absent, std::size_t most_bytes, Rng& rng) {
   // Any magnitude from one element to several chunks.
   const std::size_t scale = std::min<std::size_t>(most, std::size_t{4} << rng.below(20));
   d.count = 1 + rng.below(scale);
-  if (d.kind >= Kind::allgather) d.count = std::max<std::size_t>(d.count / 8, static_cast<std::size_t>(n));
+  if (d.kind >= Kind::allgather)
+    d.count = std::max<std::size_t>(d.count / 8, static_cast<std::size_t>(n));
   // More of those whose tensor is their window.
   for (int i = 0; i < n; ++i) {
     d.memory.push_back(static_cast<Memory>(rng.below(3) == 0 ? 0 : rng.below(5)));
@@ -167,11 +179,13 @@ struct Slot {
 class Player {
  public:
   Player(Engine& engine, std::uint64_t seed) : engine_(engine), rng_(seed) {
-    for (std::size_t i = 0; i < kSlots; ++i) slots_.emplace_back(engine, i == 0 ? kLargeBytes : kSmallBytes);
+    for (std::size_t i = 0; i < kSlots; ++i)
+      slots_.emplace_back(engine, i == 0 ? kLargeBytes : kSmallBytes);
   }
 
   void play(const Episode& episode) {
-    const bool somebody = std::find(episode.absent.begin(), episode.absent.end(), true) != episode.absent.end();
+    const bool somebody =
+        std::find(episode.absent.begin(), episode.absent.end(), true) != episode.absent.end();
     if (!episode.absent[static_cast<std::size_t>(engine_.rank())]) {
       std::vector<Flight> flights;
       for (std::size_t k = 0; k < episode.draws.size(); ++k) {
@@ -215,8 +229,11 @@ class Player {
     const auto bytes = as(d.dtype, values);
     std::memcpy(f.in, bytes.data(), bytes.size());
 
-    Operation operation{.name = cat("tensor.", slot), .dtype = d.dtype,
-                        .shape = {static_cast<std::int64_t>(d.count)}, .input = f.in, .output = f.out};
+    Operation operation{.name = cat("tensor.", slot),
+                        .dtype = d.dtype,
+                        .shape = {static_cast<std::int64_t>(d.count)},
+                        .input = f.in,
+                        .output = f.out};
     Settings settings{.op = d.kind == Kind::max ? ReduceOp::max
                             : d.kind == Kind::adasum ? ReduceOp::adasum : ReduceOp::sum,
                       .root = d.root};
@@ -267,8 +284,8 @@ class Player {
     const bool right = std::memcmp(out, want.data(), want.size()) == 0;
     std::fill_n(f.in, f.bytes, kScribble);
     if (f.out != nullptr) std::fill_n(f.out, f.bytes, kScribble);
-    ASSERT_TRUE(right) << "kind " << static_cast<int>(f.draw->kind) << " of " << f.draw->count << " "
-                       << name_of(f.draw->dtype) << " on rank " << engine_.rank();
+    ASSERT_TRUE(right) << "kind " << static_cast<int>(f.draw->kind) << " of " << f.draw->count
+                       << " " << name_of(f.draw->dtype) << " on rank " << engine_.rank();
   }
 
   Engine& engine_;
@@ -300,4 +317,4 @@ TEST_P(MixedMemory, WritesRightAfterCompletionReachNobodysResult) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -12,7 +12,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 constexpr int kRanks = 3;
@@ -38,7 +38,8 @@ class Trainer {
   // A step that is the same on all ranks: everything comes out right.
   void step() {
     const auto outcome = step_without("");
-    for (const auto& [name, status] : outcome) ASSERT_TRUE(status.ok()) << name << status.to_string();
+    for (const auto& [name, status] : outcome)
+      ASSERT_TRUE(status.ok()) << name << status.to_string();
   }
   // The same without one tensor, with one more, or with one of another shape, on this rank; what is
   // reported as done is right.
@@ -83,9 +84,9 @@ class Trainer {
 class Together {
  public:
   bool become_silent(Trainer& trainer) {
-    constexpr int kBatch = 8, kBatchesMost = 200;
+    constexpr int kBatch = 8, kBatchesMax = 200;
     bool silent = false;
-    for (int batch = 0; batch < kBatchesMost && !silent; ++batch) {
+    for (int batch = 0; batch < kBatchesMax && !silent; ++batch) {
       const std::uint64_t before = trainer.control_messages();
       trainer.steps(kBatch);
       if (trainer.control_messages() != before) talked_ = true;
@@ -206,4 +207,4 @@ INSTANTIATE_TEST_SUITE_P(All, OrderLiveChange,
                          [](const auto& param) { return std::string(param.param.what); });
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -13,7 +13,7 @@
 #include "engine/testing/thread_ranks.hpp"
 #include "affinity/bind.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using testing::Each;
@@ -39,7 +39,7 @@ std::vector<std::vector<int>> masks_of(const std::string& name) {
 }
 
 TEST(Placement, EngineThreadsRunOnTheirSetAndTheCallerKeepsItsMask) {
-  const auto before = bound_cpus();
+  const auto before = affinity::bound_cpus();
   if (before.size() < 2) GTEST_SKIP() << "needs two CPUs";
   Options options;
   options.cpu_sets = cat("engine=", before[0], ";input=;compute=", before[1]);
@@ -47,7 +47,7 @@ TEST(Placement, EngineThreadsRunOnTheirSetAndTheCallerKeepsItsMask) {
   options.team_threads = 2;
   run_ranks(2, [&](Engine& engine) {
     const std::vector<int> mine{before[0]};
-    EXPECT_EQ(bound_cpus(), before);
+    EXPECT_EQ(affinity::bound_cpus(), before);
     EXPECT_EQ(engine.placement().engine, mine);
     EXPECT_THAT(engine.placement().input, IsEmpty());
     EXPECT_EQ(engine.placement().compute, std::vector<int>{before[1]});
@@ -64,7 +64,7 @@ TEST(Placement, EngineThreadsRunOnTheirSetAndTheCallerKeepsItsMask) {
 }
 
 TEST(Placement, OffLeavesEveryThreadAlone) {
-  const auto before = bound_cpus();
+  const auto before = affinity::bound_cpus();
   run_ranks(2, [&](Engine& engine) {
     EXPECT_TRUE(engine.barrier().wait().ok());
     EXPECT_THAT(engine.placement().engine, IsEmpty());
@@ -78,7 +78,7 @@ TEST(Placement, MoreRanksThanCoresGoOnWithoutSetsAndSayWhy) {
   Options options;
   options.cpu_sets = "0.5";
   options.log = "error";
-  const int ranks = static_cast<int>(bound_cpus().size()) + 1;
+  const int ranks = static_cast<int>(affinity::bound_cpus().size()) + 1;
   if (ranks > 16) GTEST_SKIP() << "needs a machine with fewer CPUs";
   run_ranks(ranks, [](Engine& engine) {
     EXPECT_THAT(engine.placement().engine, IsEmpty());
@@ -97,4 +97,4 @@ TEST(Placement, ForbiddenCpuIsRefusedAtJoin) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

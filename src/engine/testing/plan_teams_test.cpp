@@ -15,7 +15,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 std::uint64_t seeds() {
@@ -31,7 +31,15 @@ std::uint64_t seeds() {
 // How a rank goes from one wave of tensors to the next.
 enum class Looks { waits, asks, is_called };
 
-enum class Change { none, less_on_all, more_on_all, other_on_all, other_on_one, less_on_one, more_on_one };
+enum class Change {
+  none,
+  less_on_all,
+  more_on_all,
+  other_on_all,
+  other_on_one,
+  less_on_one,
+  more_on_one
+};
 
 struct Tensor {
   std::string name;
@@ -75,7 +83,9 @@ struct Program {
 class Runner {
  public:
   Runner(Engine& engine, const Program& program, std::uint64_t seed)
-      : engine_(engine), program_(program), rng_(seed + 77 * static_cast<std::uint64_t>(engine.rank())) {}
+      : engine_(engine),
+        program_(program),
+        rng_(seed + 77 * static_cast<std::uint64_t>(engine.rank())) {}
 
   // Gives what failed; sums of what did not are checked here, over the ranks that take part.
   std::set<std::string> step(float sum, Change change = Change::none) {
@@ -196,8 +206,9 @@ class PlanTeams : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Teams, PlanTeams, testing::Values(1, 2, 3, 4));
 
 TEST_P(PlanTeams, SumsAreRightAndTheSequenceIsOne) {
-  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) run_program(seed, GetParam());
+  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed)
+    run_program(seed, GetParam());
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

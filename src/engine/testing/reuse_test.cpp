@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 using Floats = std::vector<float>;
@@ -139,8 +139,10 @@ TEST(Reuse, MoreSetsAndPersistentsThanPlacesStillWork) {
     }
     for (int i = 0; i < 50; ++i) {
       ASSERT_TRUE(operations[static_cast<std::size_t>(i)].start().wait().ok());
-      ASSERT_TRUE(engine.allreduce<float>("x", data, {.process_set = sets[static_cast<std::size_t>(i)]})
-                      .wait().ok());
+      ASSERT_TRUE(
+          engine.allreduce<float>("x", data, {.process_set = sets[static_cast<std::size_t>(i)]})
+              .wait()
+              .ok());
     }
     EXPECT_GT(engine.stats().data_bytes, 0u) << "there are 64 places";
     for (const ProcessSetId set : sets) ASSERT_TRUE(engine.remove_process_set(set).ok());
@@ -168,7 +170,8 @@ TEST(Reuse, PersistentOperationsOfOverlappingSetsDoNotMeet) {
       const auto prepare = [&](ProcessSetId set, bool member, float sum) {
         if (!member) return;
         Floats& mine = data[operations.size()];
-        auto op = engine.prepare_allreduce<float>("p", mine, {.op = ReduceOp::sum, .process_set = set});
+        auto op =
+            engine.prepare_allreduce<float>("p", mine, {.op = ReduceOp::sum, .process_set = set});
         ASSERT_TRUE(op.ok()) << op.status().to_string();
         operations.push_back(*op);
         expected.push_back(sum);
@@ -213,4 +216,4 @@ TEST(Reuse, ARemovedSetFailsWhatWasInFlightAndItsPersistentOperations) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

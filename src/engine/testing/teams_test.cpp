@@ -5,10 +5,10 @@
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
-#include "run/stance_flags.hpp"
+#include "run/vote_flags.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 Options with_teams(std::int64_t teams, std::int64_t threads) {
@@ -52,16 +52,18 @@ TEST_P(Teams, MixedCollectivesInRandomOrderComeOutRight) {
   }, with_teams(teams, threads));
 }
 
-TEST(StanceFlags, AnyMembersWordIsHeardThroughEveryReduction) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8}) {
-    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max, ReduceOp::product}) {
+TEST(VoteFlags, AnyMembersWordIsHeardThroughEveryReduction) {
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8}) {
+    for (const ReduceOp op :
+         {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max, ReduceOp::product}) {
       for (int a = 0; a < 3; ++a) {
         for (int b = 0; b < 3; ++b) {
           alignas(8) std::byte first[16], second[16];
-          put_stance(static_cast<Stance>(a), dtype, op, first);
-          put_stance(static_cast<Stance>(b), dtype, op, second);
-          kernels::reduce(dtype, op, first, second, kStanceFlags);
-          EXPECT_EQ(static_cast<int>(get_stance(dtype, op, first)), std::max(a, b))
+          run::put_vote(static_cast<PlanVote>(a), dtype, op, first);
+          run::put_vote(static_cast<PlanVote>(b), dtype, op, second);
+          kernels::reduce(dtype, op, first, second, run::kVoteFlags);
+          EXPECT_EQ(static_cast<int>(run::get_vote(dtype, op, first)), std::max(a, b))
               << name_of(dtype) << " " << name_of(op);
         }
       }
@@ -70,4 +72,4 @@ TEST(StanceFlags, AnyMembersWordIsHeardThroughEveryReduction) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -11,7 +11,7 @@
 
 #include "unisono/unisono.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 
 inline void run_ranks(int size, const std::function<void(Engine&)>& body, Options options = {}) {
   ThreadWorld world(size);
@@ -26,4 +26,4 @@ inline void run_ranks(int size, const std::function<void(Engine&)>& body, Option
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -12,7 +12,7 @@
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
 #include "kernels/element.hpp"
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 #include "kernels/kernels_simd.hpp"
 
 namespace unisono::kernels {

@@ -14,14 +14,14 @@ namespace unisono {
 namespace {
 
 // What the kernel's fixed-size mask holds.
-constexpr int kCpusMost = 1024;
+constexpr int kCpusMax = 1024;
 
 std::optional<int> parse_cpu(std::string_view text) {
   text = trim(text);
   int cpu = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cpu);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return cpu >= 0 && cpu < kCpusMost ? std::optional(cpu) : std::nullopt;
+  return cpu >= 0 && cpu < kCpusMax ? std::optional(cpu) : std::nullopt;
 }
 
 // The text up to the separator, which is taken off the front of rest together with it.

@@ -15,7 +15,7 @@
 namespace unisono {
 
 struct CpuRequest {
-  double fraction = 0;                      // of a rank's cores, for engine and input; 0: no fraction
+  double fraction = 0;  // of a rank's cores, for engine and input; 0: no fraction
   std::vector<int> engine, input, compute;  // disjoint; all empty unless the text listed CPUs
 
   bool off() const { return fraction == 0 && engine.empty(); }

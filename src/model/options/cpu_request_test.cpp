@@ -27,12 +27,30 @@ TEST(CpuRequest, ReadsItsThreeForms) {
 }
 
 TEST(CpuRequest, RefusesWhatCannotBeMeant) {
-  for (const char* text :
-       {"", "on", "0", "1", "-0.5", "1.5", "nan", "engine=0", "compute=1", "engine=0;compute=",
-        "engine=0;compute=0", "engine=0-2;input=2;compute=3", "engine=0;engine=1;compute=2",
-        "engine=0;compute=1;gpu=2", "engine=0;compute", "engine=a;compute=1", "engine=2-1;compute=3",
-        "engine=-1;compute=3", "engine=0,;compute=3", "engine=,0;compute=3", "engine=0;compute=1024",
-        "engine=0;;compute=1", "engine=0-;compute=3", "engine=0-1-2;compute=3"}) {
+  for (const char* text : {"",
+                           "on",
+                           "0",
+                           "1",
+                           "-0.5",
+                           "1.5",
+                           "nan",
+                           "engine=0",
+                           "compute=1",
+                           "engine=0;compute=",
+                           "engine=0;compute=0",
+                           "engine=0-2;input=2;compute=3",
+                           "engine=0;engine=1;compute=2",
+                           "engine=0;compute=1;gpu=2",
+                           "engine=0;compute",
+                           "engine=a;compute=1",
+                           "engine=2-1;compute=3",
+                           "engine=-1;compute=3",
+                           "engine=0,;compute=3",
+                           "engine=,0;compute=3",
+                           "engine=0;compute=1024",
+                           "engine=0;;compute=1",
+                           "engine=0-;compute=3",
+                           "engine=0-1-2;compute=3"}) {
     EXPECT_FALSE(parse_cpu_request(text).has_value()) << text;
   }
 }

@@ -23,7 +23,7 @@ constexpr std::string_view kPrefix = "UNISONO_";
 constexpr const char* kConfigVariable = "UNISONO_CONFIG";
 // Switches stall reports off altogether; it has no row because it is no value of its own.
 constexpr const char* kStallCheckDisable = "HOROVOD_STALL_CHECK_DISABLE";
-constexpr std::size_t kFileBytesMost = 1 << 20;
+constexpr std::size_t kFileBytesMax = 1 << 20;
 
 // Variables with our prefix that are no options: the launcher's, and the tools'.
 constexpr std::string_view kOwnVariables[] = {
@@ -106,16 +106,16 @@ Status apply_option_text(Options& options, std::string_view text, std::string_vi
 
 Status apply_option_file(Options& options, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kFileBytesMost + 1, '\0');
+  std::string text(kFileBytesMax + 1, '\0');
   if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || (file.fail() && !file.eof())) {
     return {Code::invalid_argument, cat("cannot read the options file ", path, " (named by ",
                                         kConfigVariable, "): ", std::strerror(errno))};
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kFileBytesMost) {
+  if (text.size() > kFileBytesMax) {
     return {Code::invalid_argument,
-            cat("the options file ", path, " is larger than ", kFileBytesMost,
+            cat("the options file ", path, " is larger than ", kFileBytesMax,
                 " bytes; is it the right file?")};
   }
   return apply_option_text(options, text, path);

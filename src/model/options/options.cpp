@@ -37,17 +37,19 @@ bool is_count(std::string_view kind) { return kind.starts_with(kCount); }
 std::int64_t least_count(std::string_view kind) { return kind.back() - '0'; }
 
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
-constexpr double kSecondsMost = 1e9;
+constexpr double kSecondsMax = 1e9;
 
 constexpr Entry kEntries[] = {
     {{"order", "UNISONO_ORDER", "", "one of auto|coordinator|tree|cache|topo", true,
       "How the ranks agree what is ready and in which order. coordinator: rank 0 counts requests; "
-      "tree: inner nodes merge them; cache: one bit per operation seen before; topo: an order learned "
+      "tree: inner nodes merge them; cache: one bit per operation seen before; topo: an order "
+      "learned "
       "once, then no messages; auto: cache, and topo once the steps have become alike."},
      &Options::order},
     {{"pacing", "UNISONO_PACING", "", "one of event|cycle|gs|nbcs", true,
       "When a negotiation round starts. event: as soon as there is something to negotiate; cycle: "
-      "every cycle_ms, all ranks at once; gs: the same with an agreed sleep; nbcs: as cycle, and differs from "
+      "every cycle_ms, all ranks at once; gs: the same with an agreed sleep; nbcs: as cycle, and "
+      "differs from "
       "it in the simulator only, where cycle blocks."},
      &Options::pacing},
     {{"planner", "UNISONO_PLANNER", "", "one of threshold|wfbp|single|groups", true,
@@ -55,14 +57,16 @@ constexpr Entry kEntries[] = {
       "single: everything ready in one bucket; groups: only what the caller grouped."},
      &Options::planner},
     {{"codec", "UNISONO_CODEC", "", "one of none|fp16|bf16", true,
-      "How tensors of an allreduce are encoded on the way, where a call does not say. none: as they "
+      "How tensors of an allreduce are encoded on the way, where a call does not say. none: as "
+      "they "
       "are; fp16, bf16: float32 and float64 travel and are reduced as 16-bit floats."},
      &Options::codec},
     {{"transport", "UNISONO_TRANSPORT", "", "one of auto|shm|tcp", true,
       "How bytes move. auto: shared memory within a host, TCP between hosts."},
      &Options::transport},
     {{"integrity", "UNISONO_INTEGRITY", "", "one of auth|plain", true,
-      "What guards frames between hosts. auth: a keyed MAC on every frame, so that strangers on the "
+      "What guards frames between hosts. auth: a keyed MAC on every frame, so that strangers on "
+      "the "
       "network can neither make, change nor repeat one; plain: a checksum that finds damage, for "
       "networks nobody else is on."},
      &Options::integrity},
@@ -115,8 +119,7 @@ constexpr Entry kEntries[] = {
     {{"suspect_s", "UNISONO_SUSPECT_S", "", "seconds", true,
       "Silence after which a peer is suspected, and logged."},
      &Options::suspect_s},
-    {{"dead_s", "UNISONO_DEAD_S", "", "seconds", true,
-      "Silence after which a peer is lost."},
+    {{"dead_s", "UNISONO_DEAD_S", "", "seconds", true, "Silence after which a peer is lost."},
      &Options::dead_s},
     {{"join_timeout_s", "UNISONO_JOIN_TIMEOUT_S", "", "seconds", false,
       "How long joining waits for all ranks to come."},
@@ -132,15 +135,16 @@ constexpr Entry kEntries[] = {
      &Options::spin_us},
     {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter of "
-      "this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very CPUs. The "
+      "this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very CPUs. "
+      "The "
       "engine binds its own threads; the other sets are for the program to use (placement())."},
      &Options::cpu_sets},
     {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFile, false,
       "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
       "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},
      &Options::timeline},
-    {{"timeline_mark_cycles", "UNISONO_TIMELINE_MARK_CYCLES", "HOROVOD_TIMELINE_MARK_CYCLES", "flag",
-      false, "Whether the timeline marks where rounds of negotiation begin."},
+    {{"timeline_mark_cycles", "UNISONO_TIMELINE_MARK_CYCLES", "HOROVOD_TIMELINE_MARK_CYCLES",
+      "flag", false, "Whether the timeline marks where rounds of negotiation begin."},
      &Options::timeline_mark_cycles},
     {{"log", "UNISONO_LOG", "HOROVOD_LOG_LEVEL", "one of debug|info|warn|error|off", false,
       "The least urgent lines written to standard error."},
@@ -171,9 +175,10 @@ const Entry* find(std::string_view key) {
 std::string allowed_text(const OptionRow& row) {
   if (row.kind == "bytes") return "a whole number, with K, M, G or T for powers of 1024";
   if (row.kind == "flag") return "1, 0, true, false, yes, no, on, off";
-  if (row.kind == "seconds") return cat("a number of seconds from 0 to ", kSecondsMost);
+  if (row.kind == "seconds") return cat("a number of seconds from 0 to ", kSecondsMax);
   if (row.kind == kMilliseconds) return "a number of milliseconds from 0.001 to 60000";
-  if (is_count(row.kind)) return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
+  if (is_count(row.kind))
+    return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
   if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
   if (row.kind == kFile) return "the name of a file, or DYNAMIC";
   if (row.kind == kCpuSets) {
@@ -186,9 +191,10 @@ std::string allowed_text(const OptionRow& row) {
 // One overload per type of member: true when the text is allowed and was stored.
 bool store(std::string& field, const OptionRow& row, std::string_view text) {
   const auto choices = choices_of(row.kind);
-  const bool allowed = row.kind == kCpuSets
-                           ? parse_cpu_request(text).has_value()
-                           : row.kind == kFile || std::find(choices.begin(), choices.end(), text) != choices.end();
+  const bool allowed =
+      row.kind == kCpuSets
+          ? parse_cpu_request(text).has_value()
+          : row.kind == kFile || std::find(choices.begin(), choices.end(), text) != choices.end();
   if (!allowed) return false;
   field = text;
   return true;
@@ -215,7 +221,7 @@ bool store(double& field, const OptionRow& row, std::string_view text) {
     return true;
   }
   const auto number = may_be_auto && (text == "auto" || text == "-1") ? -1.0 : parse_number(text);
-  if (!number || *number > (may_be_auto ? 1e6 : kSecondsMost)) return false;
+  if (!number || *number > (may_be_auto ? 1e6 : kSecondsMax)) return false;
   if (*number < 0 && !(may_be_auto && *number == -1.0)) return false;
   field = *number;
   return true;

@@ -65,7 +65,8 @@ TEST(OptionTable, RowsAreCompleteAndVariablesFollowKeys) {
 std::filesystem::path options_page() {
   for (auto folder = std::filesystem::current_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / "src/model/options/options.cpp")) return folder / "docs/OPTIONS.md";
+    if (std::filesystem::exists(folder / "src/model/options/options.cpp"))
+      return folder / "docs/OPTIONS.md";
   }
   return "docs/OPTIONS.md";
 }
@@ -135,7 +136,8 @@ TEST(Options, HorovodStallSettingsAreTranslated) {
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->stall_warning_s, 20);
   EXPECT_EQ(options->stall_limit_s, 40);
-  options = read({{"HOROVOD_STALL_CHECK_TIME_SECONDS", "20"}, {"HOROVOD_STALL_CHECK_DISABLE", "1"}});
+  options =
+      read({{"HOROVOD_STALL_CHECK_TIME_SECONDS", "20"}, {"HOROVOD_STALL_CHECK_DISABLE", "1"}});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->stall_warning_s, 0);
   options = read({{"HOROVOD_STALL_CHECK_DISABLE", "1"}, {"UNISONO_STALL_WARNING_S", "5"}});

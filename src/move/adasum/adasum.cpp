@@ -10,7 +10,7 @@
 #include "base/check.hpp"
 #include "kernels/linear.hpp"
 
-namespace unisono::adasum {
+namespace unisono::move::adasum {
 namespace {
 
 constexpr std::size_t kElementsAtOnce = 256 * kernels::kGramBlock;
@@ -31,7 +31,9 @@ struct Tree {
       }
     }
     if (noise != nullptr) {
-      *noise = b - a == 1 ? 0 : size * static_cast<double>(b - a) * std::numeric_limits<double>::epsilon();
+      *noise = b - a == 1
+                   ? 0
+                   : size * static_cast<double>(b - a) * std::numeric_limits<double>::epsilon();
     }
     return sum;
   }
@@ -83,12 +85,13 @@ std::vector<Piece> own_pieces(std::span<const std::size_t> counts, std::size_t m
                               std::size_t me, std::size_t element) {
   std::vector<Piece> pieces;
   std::size_t start = 0;
-  for_pieces(counts, members, element,
-             [&](std::size_t member, std::size_t tensor, patterns::Slice slice, std::size_t offset) {
-               if (member != me) return;
-               if (pieces.empty()) start = offset;
-               pieces.push_back({tensor, offset - start, slice.count()});
-             });
+  for_pieces(
+      counts, members, element,
+      [&](std::size_t member, std::size_t tensor, patterns::Slice slice, std::size_t offset) {
+        if (member != me) return;
+        if (pieces.empty()) start = offset;
+        pieces.push_back({tensor, offset - start, slice.count()});
+      });
   return pieces;
 }
 
@@ -146,4 +149,4 @@ bool Share::combine(std::span<const std::byte* const> bases, std::byte* out) {
   });
 }
 
-}  // namespace unisono::adasum
+}  // namespace unisono::move::adasum

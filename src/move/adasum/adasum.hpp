@@ -19,7 +19,7 @@
 #include "move/message/patterns.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono::adasum {
+namespace unisono::move::adasum {
 
 // The factor of each of n members, from the gram matrix of their vectors (kernels/linear.hpp).
 std::vector<double> factors(std::size_t n, std::span<const double> gram);
@@ -79,4 +79,4 @@ class Share {
   std::size_t piece_ = 0, element_ = 0;     // how far the step is
 };
 
-}  // namespace unisono::adasum
+}  // namespace unisono::move::adasum

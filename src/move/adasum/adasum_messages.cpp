@@ -10,13 +10,13 @@
 #include "move/adasum/adasum.hpp"
 #include "move/collective.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 class AdasumMessages final : public CollectiveMachine {
  public:
-  AdasumMessages(const AdasumContexts& contexts, DType dtype, const std::vector<std::size_t>& counts,
-                 Stance stance, std::span<std::byte> data)
+  AdasumMessages(const AdasumContexts& contexts, DType dtype,
+                 const std::vector<std::size_t>& counts, PlanVote vote, std::span<std::byte> data)
       : contexts_(contexts),
         data_(data),
         shares_(adasum::share_bytes(counts, members(), size_of(dtype))),
@@ -26,8 +26,8 @@ class AdasumMessages final : public CollectiveMachine {
                adasum::own_pieces(counts, members(), me(), size_of(dtype))) {
     for (std::size_t i = 0; i < members(); ++i) bases_.push_back(gathered_.data() + i * own_);
     sums_.resize(share_.grams().size() + kFlags);
-    sums_[share_.grams().size()] = stance == Stance::last ? 1 : 0;
-    sums_[share_.grams().size() + 1] = stance == Stance::unwilling ? 1 : 0;
+    sums_[share_.grams().size()] = vote == PlanVote::run_then_stop ? 1 : 0;
+    sums_[share_.grams().size() + 1] = vote == PlanVote::abort ? 1 : 0;
     machine_ = make_alltoall(contexts_[0], data_, shares_, gathered_, Extents(members(), own_));
   }
 
@@ -56,14 +56,15 @@ class AdasumMessages final : public CollectiveMachine {
     return machine_ == nullptr ? std::string("adasum: computing")
                                : cat("adasum: ", machine_->describe());
   }
-  Stance stance() const override { return stance_; }
+  PlanVote vote() const override { return vote_; }
   bool ready() const override {
     return phase_ == Phase::measure || phase_ == Phase::combine || phase_ == Phase::finished;
   }
 
  private:
   enum class Phase : std::uint8_t { scatter, measure, sum, combine, gather, finished };
-  static constexpr std::size_t kFlags = 2;  // after the sums: how many said last, and unwilling
+  static constexpr std::size_t kFlags =
+      2;  // after the sums: how many voted run_then_stop, and abort
 
   std::size_t members() const { return static_cast<std::size_t>(contexts_[0].n()); }
   std::size_t me() const { return static_cast<std::size_t>(contexts_[0].me()); }
@@ -88,9 +89,9 @@ class AdasumMessages final : public CollectiveMachine {
 
   void decide() {
     const std::size_t sums = share_.grams().size();
-    if (sums_[sums] != 0) stance_ = Stance::last;
-    if (sums_[sums + 1] != 0) stance_ = Stance::unwilling;
-    phase_ = stance_ == Stance::unwilling ? Phase::finished : Phase::combine;
+    if (sums_[sums] != 0) vote_ = PlanVote::run_then_stop;
+    if (sums_[sums + 1] != 0) vote_ = PlanVote::abort;
+    phase_ = vote_ == PlanVote::abort ? Phase::finished : Phase::combine;
     share_.decide(std::span(sums_).first(sums));
   }
 
@@ -108,7 +109,7 @@ class AdasumMessages final : public CollectiveMachine {
   std::vector<const std::byte*> bases_;
   std::vector<double> sums_;
   Phase phase_ = Phase::scatter;
-  Stance stance_ = Stance::willing;
+  PlanVote vote_ = PlanVote::run;
   std::unique_ptr<CollectiveMachine> machine_;
 };
 
@@ -116,8 +117,8 @@ class AdasumMessages final : public CollectiveMachine {
 
 std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
                                                const std::vector<std::size_t>& counts,
-                                               Stance stance, std::span<std::byte> data) {
-  return std::make_unique<AdasumMessages>(contexts, dtype, counts, stance, data);
+                                               PlanVote vote, std::span<std::byte> data) {
+  return std::make_unique<AdasumMessages>(contexts, dtype, counts, vote, data);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

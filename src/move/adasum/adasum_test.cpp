@@ -13,7 +13,7 @@
 #include "kernels/linear.hpp"
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 using Vector = std::vector<double>;
@@ -131,9 +131,11 @@ TEST(LocalAdasum, WorksTensorByTensor) {
       for (int member = 0; member < n; ++member) {
         LocalReduction work{.dtype = DType::f64, .op = ReduceOp::adasum, .postscale = 2.0};
         for (auto& tensor : data) {
-          auto* bytes = reinterpret_cast<std::byte*>(tensor[static_cast<std::size_t>(member)].data());
+          auto* bytes =
+              reinterpret_cast<std::byte*>(tensor[static_cast<std::size_t>(member)].data());
           const std::size_t size = tensor[0].size() * sizeof(double);
-          work.items.push_back({.source = bytes, .target = bytes, .offset = work.bytes, .bytes = size});
+          work.items.push_back(
+              {.source = bytes, .target = bytes, .offset = work.bytes, .bytes = size});
           work.bytes += size;
         }
         machines.push_back(make_local_adasum(host.team(member), std::move(work)));
@@ -185,4 +187,4 @@ TEST(LocalAdasum, AMemberThatStopsLeavesTheTensorsUntouched) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

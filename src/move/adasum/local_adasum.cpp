@@ -10,7 +10,7 @@
 #include "move/local/machine.hpp"
 #include "move/message/patterns.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 constexpr std::size_t kShowBytes = 4 << 20;  // work done before the loop looks around again
@@ -48,7 +48,7 @@ class LocalAdasum final : public LocalMachine {
 
   bool ready() const override {
     switch (phase_) {
-      case Phase::begin: return may_start() && (unwilling() || team_.has_window(window_bytes()));
+      case Phase::begin: return may_start() && (votes_abort() || team_.has_window(window_bytes()));
       case Phase::meet: return trouble_.ok() && team_.all_in(at(1));
       case Phase::decide: return team_.all_in(at(2));
       case Phase::deliver: return team_.all_out(at(1));
@@ -56,16 +56,27 @@ class LocalAdasum final : public LocalMachine {
     }
   }
   bool committed() const override {
-    return phase_ >= Phase::deliver && !void_ && team_.all_out(at(1));
+    return phase_ >= Phase::deliver && !aborted_ && team_.all_out(at(1));
   }
   bool joined() const override { return phase_ >= Phase::meet && team_.all_in(at(1)); }
 
  private:
-  enum class Phase : std::uint8_t { begin, show, meet, measure, decide, combine, deliver, finished };
+  enum class Phase : std::uint8_t {
+    begin,
+    show,
+    meet,
+    measure,
+    decide,
+    combine,
+    deliver,
+    finished
+  };
 
   std::string_view what() const override { return "adasum"; }
-  bool unwilling() const { return work_.stance == Stance::unwilling; }
-  std::size_t window_bytes() const { return grams_at_ + local_adasum_extra(n(), work_.items.size()); }
+  bool votes_abort() const { return work_.vote == PlanVote::abort; }
+  std::size_t window_bytes() const {
+    return grams_at_ + local_adasum_extra(n(), work_.items.size());
+  }
 
   std::vector<adasum::Piece> pieces_of(int member) const {
     std::vector<adasum::Piece> pieces;
@@ -79,7 +90,7 @@ class LocalAdasum final : public LocalMachine {
   }
 
   bool begin() {
-    if (!unwilling()) {
+    if (!votes_abort()) {
       auto window = team_.take_window(window_bytes());
       if (!window) trouble_ = window.status();
       if (!window || !window.value()) return false;
@@ -88,7 +99,7 @@ class LocalAdasum final : public LocalMachine {
     }
     window_ = team_.own().at(window_offset_);
     my_line().window.store(window_offset_, std::memory_order_relaxed);
-    show_terms(false, work_.stance);
+    show_terms(false, work_.vote);
     phase_ = Phase::show;
     if (!has_window_) shown_ = work_.bytes;
     return true;
@@ -109,9 +120,9 @@ class LocalAdasum final : public LocalMachine {
 
   bool take_bearings() {
     if (!meet()) return false;
-    void_ = stance_ == Stance::unwilling;
-    phase_ = void_ ? Phase::finished : Phase::measure;
-    for (int member = 0; member < n() && !void_; ++member) {
+    aborted_ = vote_ == PlanVote::abort;
+    phase_ = aborted_ ? Phase::finished : Phase::measure;
+    for (int member = 0; member < n() && !aborted_; ++member) {
       bases_.push_back(window_of(member, window_bytes()));
     }
     return true;
@@ -127,7 +138,8 @@ class LocalAdasum final : public LocalMachine {
   void decide() {
     std::vector<double> sums(share_.grams().size()), theirs(sums.size());
     for (const std::byte* base : bases_) {
-      if (!sums.empty()) std::memcpy(theirs.data(), base + grams_at_, theirs.size() * sizeof(double));
+      if (!sums.empty())
+        std::memcpy(theirs.data(), base + grams_at_, theirs.size() * sizeof(double));
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += theirs[i];
     }
     share_.decide(sums);
@@ -138,7 +150,8 @@ class LocalAdasum final : public LocalMachine {
     const std::size_t element = size_of(work_.dtype);
     if (needs_finish(work_)) {
       for (const adasum::Piece& piece : share_.pieces()) {
-        finish_range(work_, window_ + piece.offset, window_ + piece.offset, piece.elements * element);
+        finish_range(work_, window_ + piece.offset, window_ + piece.offset,
+                     piece.elements * element);
       }
     }
     publish_out(1);
@@ -167,7 +180,7 @@ class LocalAdasum final : public LocalMachine {
   adasum::Share share_;
   std::vector<const std::byte*> bases_;     // the members' windows
   Phase phase_ = Phase::begin;
-  bool has_window_ = false, void_ = false;
+  bool has_window_ = false, aborted_ = false;
   std::size_t shown_ = 0, window_offset_ = 0;
   int delivered_ = 0;                       // owners whose slices have been taken
   std::byte* window_ = nullptr;
@@ -183,4 +196,4 @@ std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTurn turn, LocalReduct
   return std::make_unique<LocalAdasum>(turn, std::move(work));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

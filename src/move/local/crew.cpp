@@ -6,7 +6,7 @@
 
 #include "base/os/cpu.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 // Chunks of one operation follow each other closely: a helper that slept in between would cost
 // more than its part.
@@ -67,4 +67,4 @@ void Crew::help(int index) {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace unisono {
+namespace unisono::move {
 
 class Crew {
  public:
@@ -37,4 +37,4 @@ class Crew {
   const std::function<void(std::size_t, std::size_t)>* work_ = nullptr;
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 TEST(Crew, CoversEveryByteOnceWhateverItsSize) {
@@ -25,7 +25,8 @@ TEST(Crew, CoversEveryByteOnceWhateverItsSize) {
 TEST(Crew, CutsAtMultiplesOfTheGrain) {
   Crew crew(4);
   std::atomic<int> crooked{0};
-  crew.share(0, 1'000'000, 128, [&](std::size_t begin, std::size_t) { crooked += begin % 128 != 0; });
+  crew.share(0, 1'000'000, 128,
+             [&](std::size_t begin, std::size_t) { crooked += begin % 128 != 0; });
   EXPECT_EQ(crooked.load(), 0);
 }
 
@@ -41,4 +42,4 @@ TEST(Crew, ManyTurnsFollowEachOther) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

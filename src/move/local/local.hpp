@@ -18,7 +18,7 @@
 #include "move/collective.hpp"
 #include "move/local/team.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 // Where an operation takes place, and which bucket it moves, so that members that mean different ones
 // find out before they touch each other's data: all of them end in trouble() then. A bucket whose
@@ -60,8 +60,8 @@ struct LocalReduction {
   double prescale = 1.0;
   std::int64_t divisor = 1;                 // average
   double postscale = 1.0;
-  Stance stance = Stance::willing;          // of this member; allreduce only
-  Translation translation = {};             // allreduce only; the scales and the divisor are its own
+  PlanVote vote = PlanVote::run;          // of this member; allreduce only
+  Translation translation = {};           // allreduce only; the scales and the divisor are its own
   std::vector<LocalItem> items;             // back to back
   std::size_t bytes = 0;
 };
@@ -87,4 +87,4 @@ std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
                                                        std::span<std::byte> out);
 std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn);
 
-}  // namespace unisono
+}  // namespace unisono::move

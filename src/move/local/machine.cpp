@@ -4,18 +4,18 @@
 
 #include "move/wrong_bucket.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 bool LocalMachine::meet() {
   std::uint64_t strongest = 0, everywhere = kResident, somewhere = 0;
   for (int member = 0; member < n(); ++member) {
     const std::uint64_t terms = terms_of(member);
     if (!same_bucket(terms)) return refuse(member);
-    strongest = std::max(strongest, terms & kStance);
+    strongest = std::max(strongest, terms & kVote);
     everywhere &= terms;
     somewhere |= terms;
   }
-  stance_ = static_cast<Stance>(strongest);
+  vote_ = static_cast<PlanVote>(strongest);
   all_resident_ = everywhere != 0;
   some_resident_ = (somewhere & kResident) != 0;
   met_ = true;
@@ -30,7 +30,7 @@ bool LocalMachine::meet(int member) {
 bool LocalMachine::may_meet() const {
   for (int member = 0; member < n(); ++member) {
     const std::uint64_t terms = terms_of(member);
-    if (!same_bucket(terms) || (terms & kStance) == static_cast<std::uint64_t>(Stance::unwilling)) {
+    if (!same_bucket(terms) || (terms & kVote) == static_cast<std::uint64_t>(PlanVote::abort)) {
       return false;
     }
   }
@@ -67,4 +67,4 @@ std::string LocalMachine::late_members() const {
   return late.empty() ? std::string("nobody") : cat("members ", join_text(late));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -14,7 +14,7 @@
 #include "kernels/kernels.hpp"
 #include "move/local/local.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 class LocalMachine : public CollectiveMachine {
  public:
@@ -24,7 +24,7 @@ class LocalMachine : public CollectiveMachine {
   std::string describe() const override {
     return cat("local ", what(), ", operation ", operation_, ", waits for ", late_members());
   }
-  Stance stance() const override { return stance_; }
+  PlanVote vote() const override { return vote_; }
   const Status& trouble() const override { return trouble_; }
 
  protected:
@@ -33,26 +33,26 @@ class LocalMachine : public CollectiveMachine {
   int n() const { return team_.n(); }
   int me() const { return team_.me(); }
   bool may_start() const {
-    return trouble_.ok() && (operation_ <= 2 || team_.all_done(mark(operation_ - 2, 0)));
+    return trouble_.ok() && (operation_ <= 2 || team_.all_done(arena::mark(operation_ - 2, 0)));
   }
-  Mark at(std::uint64_t progress) const { return mark(operation_, progress); }
+  arena::Mark at(std::uint64_t progress) const { return arena::mark(operation_, progress); }
   std::size_t parity() const { return operation_ & 1; }
-  BoardLine& my_line() const { return team_.my_board().line[parity()]; }
-  BoardLine& line_of(int member) const { return team_.board(member).line[parity()]; }
+  arena::BoardLine& my_line() const { return team_.my_board().line[parity()]; }
+  arena::BoardLine& line_of(int member) const { return team_.board(member).line[parity()]; }
   std::byte* window_of(int member, std::size_t bytes) const {
     return team_.window_of(member, operation_, bytes);
   }
   // Shown before the first publish_in(), seen by whoever saw that.
-  void show_terms(bool resident, Stance stance) const {
+  void show_terms(bool resident, PlanVote vote) const {
     my_line().terms.store(turn_.identity << kIdentityShift | (resident ? kResident : 0) |
-                              static_cast<std::uint64_t>(stance),
+                              static_cast<std::uint64_t>(vote),
                           std::memory_order_relaxed);
   }
   // Once every member's terms are shown: learns what they come to. False, with trouble(), when
   // somebody is at another bucket; what it has shown is not to be touched then.
   bool meet();
   bool meet(int member);                    // the same with one member alone
-  // What meet() would find: all at this bucket, and nobody unwilling.
+  // What meet() would find: all at this bucket, and nobody votes abort.
   bool may_meet() const;
   bool may_meet(int member) const { return same_bucket(terms_of(member)); }
   // For a member whose own tensor is its window, when it fails: it writes there again, so what others
@@ -77,15 +77,15 @@ class LocalMachine : public CollectiveMachine {
   void publish_done() const { team_.publish(team_.my_board().counters.done, at(0)); }
   std::string late_members() const;
 
-  // Of a line's terms: the stance, flags, and the bucket's identity above them.
-  static constexpr std::uint64_t kStance = 3, kResident = 4, kWithdrawn = 8;
+  // Of a line's terms: the vote, flags, and the bucket's identity above them.
+  static constexpr std::uint64_t kVote = 3, kResident = 4, kWithdrawn = 8;
   static constexpr unsigned kIdentityShift = 16;
 
   LocalTeam& team_;
   const LocalTurn turn_;
   const std::uint64_t operation_;
   Status trouble_;
-  Stance stance_ = Stance::willing;         // these are known once met
+  PlanVote vote_ = PlanVote::run;         // these are known once met
   bool met_ = false, all_resident_ = false, some_resident_ = false;
 
  private:
@@ -134,4 +134,4 @@ inline std::size_t slice_begin(std::size_t bytes, int i, int n) {
 std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalReduction work);
 std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalReduction work);
 
-}  // namespace unisono
+}  // namespace unisono::move

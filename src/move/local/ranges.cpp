@@ -4,7 +4,7 @@
 
 #include "move/local/machine.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 void gather_range(const LocalReduction& work, std::size_t begin, std::size_t end, std::byte* out) {
   const std::size_t element = size_of(work.dtype);
@@ -47,4 +47,4 @@ void finish_range(const LocalReduction& work, std::byte* out, const std::byte* i
   kernels::finish(work.dtype, divisor, work.postscale, out, in, bytes / size_of(work.dtype));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -23,7 +23,7 @@
 
 #include "move/local/machine.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 // The same on every rank.
@@ -45,7 +45,7 @@ class SlicedAllreduce final : public LocalMachine {
                                       slice_begin(work_.bytes, j, n()));
     }
     chunks_ = std::max<std::size_t>(1, (longest + kChunkBytes - 1) / kChunkBytes);
-    way_ = choose_way();
+    output_policy_ = choose_output_policy();
   }
 
   Step step() override {
@@ -60,7 +60,7 @@ class SlicedAllreduce final : public LocalMachine {
   bool ready() const override {
     if (!started_) return may_start() && (!shows_window() || team_.has_window(work_.bytes));
     if (!trouble_.ok()) return false;
-    return void_ || may_take() || may_reduce() || may_show() || may_deliver();
+    return aborted_ || may_take() || may_reduce() || may_show() || may_deliver();
   }
   bool committed() const override {
     return started_ && reduced_ == chunks_ && team_.all_out(at(chunks_));
@@ -69,7 +69,7 @@ class SlicedAllreduce final : public LocalMachine {
 
   void undo() override {
     if (resident_ && started_) withdraw();
-    if (way_ != Way::keep_old) return;
+    if (output_policy_ != OutputPolicy::keep_old) return;
     for (std::size_t c = 0; c < taken_; ++c) {
       for (int d = 1; d < n(); ++d) {
         const auto [begin, end] = chunk((me() + d) % n(), c);
@@ -80,7 +80,7 @@ class SlicedAllreduce final : public LocalMachine {
 
  private:
   // What becomes of the caller's bytes that a result replaces.
-  enum class Way : std::uint8_t {
+  enum class OutputPolicy : std::uint8_t {
     overwrite,                              // nobody will ask for them
     keep_old,                               // they stand in the window until the end
     wait,                                   // they are left alone until all results are out
@@ -96,22 +96,23 @@ class SlicedAllreduce final : public LocalMachine {
            work_.items[0].source == work_.items[0].target && work_.items[0].source != nullptr &&
            team_.own().holds(work_.items[0].source, work_.bytes);
   }
-  bool shows_window() const { return !resident_ && work_.stance != Stance::unwilling; }
-  Way choose_way() const {
-    if (resident_) return Way::overwrite;
-    if (chunks_ <= kTakeEarly) return Way::wait;
+  bool shows_window() const { return !resident_ && work_.vote != PlanVote::abort; }
+  OutputPolicy choose_output_policy() const {
+    if (resident_) return OutputPolicy::overwrite;
+    if (chunks_ <= kTakeEarly) return OutputPolicy::wait;
     const auto all = [&](auto test) {
       return std::all_of(work_.items.begin(), work_.items.end(), test);
     };
-    if (all([](const LocalItem& i) { return i.fresh || i.target == nullptr; })) return Way::overwrite;
+    if (all([](const LocalItem& i) { return i.fresh || i.target == nullptr; }))
+      return OutputPolicy::overwrite;
     const bool in_place = all([](const LocalItem& i) { return i.source == i.target; });
-    return in_place && plain(work_) ? Way::keep_old : Way::wait;
+    return in_place && plain(work_) ? OutputPolicy::keep_old : OutputPolicy::wait;
   }
 
   Step step_once() {
     if (!started_ && !start()) return Step::waiting;
     if (!trouble_.ok()) return Step::waiting;
-    if (void_) return finish();
+    if (aborted_) return finish();
     if (may_take()) {
       take_chunk();
     } else if (may_reduce()) {
@@ -141,7 +142,7 @@ class SlicedAllreduce final : public LocalMachine {
     }
     window_ = team_.own().at(shown_at);
     my_line().window.store(shown_at, std::memory_order_relaxed);
-    show_terms(resident_, work_.stance);
+    show_terms(resident_, work_.vote);
     if (shown_ > 0) publish_in(shown_);
     started_ = true;
     return true;
@@ -169,7 +170,8 @@ class SlicedAllreduce final : public LocalMachine {
   bool lacks_result() const { return met_ && !all_resident_ && result_ == nullptr; }
   std::size_t slice_bytes() const { return std::max<std::size_t>(slice_end_ - slice_, 1); }
   bool may_take() const {
-    return way_ != Way::wait && taken_ < reduced_ && team_.all_out(at(taken_ + 1));
+    return output_policy_ != OutputPolicy::wait && taken_ < reduced_ &&
+           team_.all_out(at(taken_ + 1));
   }
   bool may_deliver() const { return reduced_ == chunks_ && team_.all_out(at(chunks_)); }
 
@@ -192,9 +194,9 @@ class SlicedAllreduce final : public LocalMachine {
   void reduce_chunk() {
     if (!met_) {
       if (!meet()) return;
-      void_ = stance_ == Stance::unwilling;
+      aborted_ = vote_ == PlanVote::abort;
     }
-    if (void_) return;
+    if (aborted_) return;
     if (all_resident_) return reduce_resident();
     if (lacks_result()) {
       if (!take_window(slice_bytes())) return;
@@ -213,7 +215,7 @@ class SlicedAllreduce final : public LocalMachine {
                 const bool direct = item.source != nullptr && plain(work_);
                 std::byte* out = result_ + (place - slice_);
                 if (!direct) gather_range(work_, place, place + bytes, out);
-                const void* inputs[kMostMembers];
+                const void* inputs[arena::kMostMembers];
                 for (int member = 0; member < n(); ++member) {
                   inputs[member] = member != me() ? window_of(member, work_.bytes) + place
                                    : direct       ? item.source + from
@@ -240,17 +242,18 @@ class SlicedAllreduce final : public LocalMachine {
   void reduce_everywhere(std::size_t begin, std::size_t end) {
     const std::size_t element = size_of(work_.dtype);
     const bool finish = needs_finish(work_);
-    std::byte* places[kMostMembers];
-    const void* inputs[kMostMembers];
-    for (int member = 0; member < n(); ++member) places[member] = window_of(member, work_.bytes);
+    std::byte* board_slots[arena::kMostMembers];
+    const void* inputs[arena::kMostMembers];
+    for (int member = 0; member < n(); ++member)
+      board_slots[member] = window_of(member, work_.bytes);
     for (std::size_t at = begin; at < end; at += kBlockBytes) {
       const std::size_t bytes = std::min(kBlockBytes, end - at);
-      for (int member = 0; member < n(); ++member) inputs[member] = places[member] + at;
-      kernels::reduce_many(work_.dtype, work_.op, places[me()] + at,
+      for (int member = 0; member < n(); ++member) inputs[member] = board_slots[member] + at;
+      kernels::reduce_many(work_.dtype, work_.op, board_slots[me()] + at,
                            {inputs, static_cast<std::size_t>(n())}, bytes / element);
-      if (finish) finish_range(work_, places[me()] + at, places[me()] + at, bytes);
+      if (finish) finish_range(work_, board_slots[me()] + at, board_slots[me()] + at, bytes);
       for (int d = 1; d < n(); ++d) {
-        std::memcpy(places[(me() + d) % n()] + at, places[me()] + at, bytes);
+        std::memcpy(board_slots[(me() + d) % n()] + at, board_slots[me()] + at, bytes);
       }
     }
   }
@@ -269,8 +272,9 @@ class SlicedAllreduce final : public LocalMachine {
   }
   // Where a member's slice of the result begins.
   const std::byte* result_of(int owner) const {
-    return team_.result_of(owner, operation_,
-                           slice_begin(work_.bytes, owner + 1, n()) - slice_begin(work_.bytes, owner, n()));
+    return team_.result_of(
+        owner, operation_,
+        slice_begin(work_.bytes, owner + 1, n()) - slice_begin(work_.bytes, owner, n()));
   }
 
   // The next piece of what has not been taken, beginning with the own slice, which is still warm.
@@ -280,7 +284,7 @@ class SlicedAllreduce final : public LocalMachine {
     while (slice_begin(work_.bytes, owner + 1, n()) <= place) ++owner;
     const std::size_t first = slice_begin(work_.bytes, owner, n());
     const std::size_t slice_end = slice_begin(work_.bytes, owner + 1, n());
-    const bool there = owner != me() && way_ != Way::wait;
+    const bool there = owner != me() && output_policy_ != OutputPolicy::wait;
     const std::size_t end = there ? slice_end : std::min(slice_end, place + kChunkBytes);
     if (!there) {
       const std::byte* result = result_of(owner);
@@ -300,10 +304,10 @@ class SlicedAllreduce final : public LocalMachine {
   LocalReduction work_;
   const bool resident_;
   const std::size_t slice_, slice_end_;     // this member's, in bytes
-  Way way_ = Way::wait;
+  OutputPolicy output_policy_ = OutputPolicy::wait;
   bool started_ = false, has_window_ = false;
-  bool void_ = false;                       // known once met
-  bool spoilt_ = false;                     // a resident contribution may have changed: never finishes
+  bool aborted_ = false;                       // known once met
+  bool spoilt_ = false;  // a resident contribution may have changed: never finishes
   std::size_t chunks_ = 1, shown_ = 0, reduced_ = 0, taken_ = 0;
   std::size_t resident_done_ = 0, delivered_ = 0;  // bytes
   std::size_t window_offset_ = 0;
@@ -318,8 +322,8 @@ std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalRe
 }
 
 std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTurn turn, LocalReduction work) {
-  if (work.bytes <= kTinyBytes) return make_tiny_allreduce(turn, std::move(work));
+  if (work.bytes <= arena::kTinyBytes) return make_tiny_allreduce(turn, std::move(work));
   return make_sliced_allreduce(turn, std::move(work));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -7,17 +7,17 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 constexpr std::size_t kWindowAlignment = 2 << 20;
 // What two operations gain from not waiting for each other's end is lost in larger ones.
-constexpr std::size_t kSecondWindowMost = 64 << 20;
+constexpr std::size_t kSecondWindowMax = 64 << 20;
 // Done with every operation there could be.
-constexpr Mark kClosed = UINT64_MAX;
+constexpr arena::Mark kClosed = UINT64_MAX;
 
 template <typename Read>
-bool everyone(const LocalTeam& team, Mark value, Read read) {
+bool everyone(const LocalTeam& team, arena::Mark value, Read read) {
   for (int member = 0; member < team.n(); ++member) {
     if (member == team.me()) continue;
     if (read(team.board(member)).load(std::memory_order_acquire) < value) return false;
@@ -25,7 +25,7 @@ bool everyone(const LocalTeam& team, Mark value, Read read) {
   return true;
 }
 
-std::byte* inside(const Neighbour& neighbour, const std::atomic<std::uint64_t>& offset,
+std::byte* inside(const arena::Neighbour& neighbour, const std::atomic<std::uint64_t>& offset,
                   std::size_t bytes) {
   const std::size_t begin = offset.load(std::memory_order_relaxed);
   UNISONO_CHECK(begin <= neighbour.bytes && bytes <= neighbour.bytes - begin);
@@ -34,16 +34,21 @@ std::byte* inside(const Neighbour& neighbour, const std::atomic<std::uint64_t>& 
 
 }  // namespace
 
-LocalTeam::LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own,
-                     Heap* heap, int threads)
+LocalTeam::LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::size_t slot,
+                     arena::Segment* own, arena::Heap* heap, int threads)
     : LocalTeam(neighbours, me, std::vector(neighbours.size(), slot), own, heap, threads) {}
 
-LocalTeam::LocalTeam(std::vector<Neighbour> neighbours, int me, std::vector<std::size_t> slots,
-                     Segment* own, Heap* heap, int threads)
-    : neighbours_(std::move(neighbours)), me_(me), slots_(std::move(slots)), own_(own), heap_(heap),
+LocalTeam::LocalTeam(std::vector<arena::Neighbour> neighbours, int me,
+                     std::vector<std::size_t> slots, arena::Segment* own, arena::Heap* heap,
+                     int threads)
+    : neighbours_(std::move(neighbours)),
+      me_(me),
+      slots_(std::move(slots)),
+      own_(own),
+      heap_(heap),
       crew_(threads) {
   UNISONO_CHECK(slots_.size() == neighbours_.size());
-  for (const std::size_t slot : slots_) UNISONO_CHECK(slot < kBoardSlots);
+  for (const std::size_t slot : slots_) UNISONO_CHECK(slot < arena::kBoardSlots);
   for (int member = 0; member < n(); ++member) {
     leases_.push_back(board(member).counters.lease.load(std::memory_order_relaxed));
   }
@@ -53,9 +58,10 @@ void LocalTeam::close() { publish(my_board().counters.done, kClosed); }
 
 bool LocalTeam::has_closed(int member) const {
   // A member that has seen everybody close may have given its slot to another team by now.
-  const BoardCounters& counters = board(member).counters;
+  const arena::BoardCounters& counters = board(member).counters;
   return counters.done.load(std::memory_order_acquire) == kClosed ||
-         counters.lease.load(std::memory_order_relaxed) != leases_[static_cast<std::size_t>(member)];
+         counters.lease.load(std::memory_order_relaxed) !=
+             leases_[static_cast<std::size_t>(member)];
 }
 
 void LocalTeam::give_windows_back() {
@@ -66,12 +72,13 @@ void LocalTeam::give_windows_back() {
   windows_.clear();
 }
 
-BoardSlot& LocalTeam::board(int member) const {
-  const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(member)];
-  return reinterpret_cast<BoardSlot*>(neighbour.base)[slots_[static_cast<std::size_t>(member)]];
+arena::BoardSlot& LocalTeam::board(int member) const {
+  const arena::Neighbour& neighbour = neighbours_[static_cast<std::size_t>(member)];
+  return reinterpret_cast<arena::BoardSlot*>(
+      neighbour.base)[slots_[static_cast<std::size_t>(member)]];
 }
 
-void LocalTeam::publish(std::atomic<Mark>& counter, Mark value) const {
+void LocalTeam::publish(std::atomic<arena::Mark>& counter, arena::Mark value) const {
   counter.store(value, std::memory_order_release);
   // One fence for all bells; each ring is then a load unless somebody sleeps.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -81,18 +88,19 @@ void LocalTeam::publish(std::atomic<Mark>& counter, Mark value) const {
   }
 }
 
-bool LocalTeam::all_in(Mark value) const {
+bool LocalTeam::all_in(arena::Mark value) const {
   // Operations alternate between two lines, so a line's mark never skips over a reader.
-  const std::size_t parity = (value >> kProgressBits) & 1;
-  return everyone(*this, value, [&](BoardSlot& slot) -> auto& { return slot.line[parity].in; });
+  const std::size_t parity = (value >> arena::kProgressBits) & 1;
+  return everyone(
+      *this, value, [&](arena::BoardSlot & slot) -> auto& { return slot.line[parity].in; });
 }
 
-bool LocalTeam::all_out(Mark value) const {
-  return everyone(*this, value, [](BoardSlot& slot) -> auto& { return slot.counters.out; });
+bool LocalTeam::all_out(arena::Mark value) const {
+  return everyone(*this, value, [](arena::BoardSlot& slot) -> auto& { return slot.counters.out; });
 }
 
-bool LocalTeam::all_done(Mark value) const {
-  return everyone(*this, value, [](BoardSlot& slot) -> auto& { return slot.counters.done; });
+bool LocalTeam::all_done(arena::Mark value) const {
+  return everyone(*this, value, [](arena::BoardSlot& slot) -> auto& { return slot.counters.done; });
 }
 
 std::byte* LocalTeam::window_of(int member, std::uint64_t operation, std::size_t bytes) const {
@@ -105,20 +113,20 @@ std::byte* LocalTeam::result_of(int member, std::uint64_t operation, std::size_t
                 board(member).line[operation & 1].result, bytes);
 }
 
-std::size_t LocalTeam::window_most() const {
+std::size_t LocalTeam::window_max() const {
   std::size_t least = SIZE_MAX;
-  for (const Neighbour& neighbour : neighbours_) least = std::min(least, neighbour.bytes);
-  return (least - kBoardBytes) / 2;
+  for (const arena::Neighbour& neighbour : neighbours_) least = std::min(least, neighbour.bytes);
+  return (least - arena::kBoardBytes) / 2;
 }
 
 bool LocalTeam::is_free(const Window& window) const {
-  return !window.taken && all_done(mark(window.busy_until, 0));
+  return !window.taken && all_done(arena::mark(window.busy_until, 0));
 }
 
 bool LocalTeam::may_add(std::size_t bytes) const {
   const auto large_enough = std::count_if(windows_.begin(), windows_.end(),
                                           [&](const Window& w) { return w.bytes >= bytes; });
-  return large_enough < 2 && bytes <= kSecondWindowMost && !short_of_memory_;
+  return large_enough < 2 && bytes <= kSecondWindowMax && !short_of_memory_;
 }
 
 bool LocalTeam::has_window(std::size_t bytes) const {
@@ -185,4 +193,4 @@ void LocalTeam::retire_window(std::size_t offset, std::uint64_t operation) {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

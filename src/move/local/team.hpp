@@ -15,17 +15,17 @@
 #include "move/local/crew.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 class LocalTeam {
  public:
   // neighbours is by member index, this rank included. slot < kBoardSlots. threads: of this rank
   // that share the work of one operation.
-  LocalTeam(std::vector<Neighbour> neighbours, int me, std::size_t slot, Segment* own, Heap* heap,
-            int threads = 1);
+  LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::size_t slot, arena::Segment* own,
+            arena::Heap* heap, int threads = 1);
   // The same with a slot for each member, on that member's board.
-  LocalTeam(std::vector<Neighbour> neighbours, int me, std::vector<std::size_t> slots, Segment* own,
-            Heap* heap, int threads = 1);
+  LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::vector<std::size_t> slots,
+            arena::Segment* own, arena::Heap* heap, int threads = 1);
 
   // This member looks at nobody's board or window any more; nothing may be begun afterwards.
   void close();
@@ -38,24 +38,24 @@ class LocalTeam {
   int me() const { return me_; }
   std::uint64_t begin_operation() { return ++operation_; }
 
-  BoardSlot& board(int member) const;
-  BoardSlot& my_board() const { return board(me_); }
+  arena::BoardSlot& board(int member) const;
+  arena::BoardSlot& my_board() const { return board(me_); }
   // Publishes a counter of this rank and wakes the members that sleep.
-  void publish(std::atomic<Mark>& counter, Mark value) const;
+  void publish(std::atomic<arena::Mark>& counter, arena::Mark value) const;
   // Whether every other member has reached the mark.
-  bool all_in(Mark value) const;
-  bool all_out(Mark value) const;
-  bool all_done(Mark value) const;
+  bool all_in(arena::Mark value) const;
+  bool all_out(arena::Mark value) const;
+  bool all_done(arena::Mark value) const;
 
   // Memory at the offsets a member has published for an operation: of what it shows, and of its part
   // of the result.
   std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
   std::byte* result_of(int member, std::uint64_t operation, std::size_t bytes) const;
-  const Segment& own() const { return *own_; }
+  const arena::Segment& own() const { return *own_; }
   Crew& crew() { return crew_; }
 
   // The largest window every member is sure to have; the same answer on all of them.
-  std::size_t window_most() const;
+  std::size_t window_max() const;
   // A window of this rank for one operation: reused once every member is done with it. An operation
   // starts only when all are done with the one two before, so two windows are enough for it to show
   // its data while others still read the last one's.
@@ -77,16 +77,16 @@ class LocalTeam {
   // Whether a window more may be made although one that is large enough will be free soon.
   bool may_add(std::size_t bytes) const;
   Result<std::size_t> add_window(std::size_t bytes);
-  std::vector<Neighbour> neighbours_;
+  std::vector<arena::Neighbour> neighbours_;
   int me_;
   std::vector<std::size_t> slots_;          // by member
   std::vector<std::uint64_t> leases_;       // of those slots, as this team has them
-  Segment* own_;
-  Heap* heap_;
+  arena::Segment* own_;
+  arena::Heap* heap_;
   std::uint64_t operation_ = 0;
   std::vector<Window> windows_;
   bool short_of_memory_ = false;            // the last attempt to add one failed
   Crew crew_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -6,7 +6,7 @@
 // up to 96 bytes travel in the cache line of the counter itself.
 #include "move/local/machine.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 class TinyAllreduce final : public LocalMachine {
@@ -18,12 +18,12 @@ class TinyAllreduce final : public LocalMachine {
     if (!shown_) {
       if (!may_start()) return Step::waiting;
       gather_range(work_, 0, work_.bytes, place_of(me()));
-      show_terms(false, work_.stance);
+      show_terms(false, work_.vote);
       publish_in(1);
       shown_ = true;
     }
     if (!team_.all_in(at(1)) || !meet()) return Step::waiting;
-    if (stance_ != Stance::unwilling) reduce();
+    if (vote_ != PlanVote::abort) reduce();
     publish_done();
     return Step::finished;
   }
@@ -37,7 +37,7 @@ class TinyAllreduce final : public LocalMachine {
   std::string_view what() const override { return "tiny allreduce"; }
 
   std::byte* place_of(int member) const {
-    return work_.bytes <= kInlineBytes ? line_of(member).message
+    return work_.bytes <= arena::kInlineBytes ? line_of(member).message
                                        : team_.board(member).tiny[parity()];
   }
   // Straight into the caller's tensors: all contributions are in shared memory by now, so what is
@@ -65,7 +65,7 @@ class TinyAllreduce final : public LocalMachine {
     }
   }
   void reduce_range(std::size_t place, std::size_t bytes, std::size_t element, std::byte* out) {
-    const void* inputs[kMostMembers];
+    const void* inputs[arena::kMostMembers];
     for (int member = 0; member < n(); ++member) inputs[member] = place_of(member) + place;
     kernels::reduce_many(work_.dtype, work_.op, out, {inputs, static_cast<std::size_t>(n())},
                          bytes / element);
@@ -81,4 +81,4 @@ std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalRedu
   return std::make_unique<TinyAllreduce>(turn, std::move(work));
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

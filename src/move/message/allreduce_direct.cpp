@@ -11,7 +11,7 @@
 #include "move/message/owner_reduction.hpp"
 #include "move/message/patterns.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::unique_ptr<CollectiveMachine> make_allreduce_direct(MoveContext context, DT
   return std::make_unique<DirectAllreduce>(context, dtype, op, data);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

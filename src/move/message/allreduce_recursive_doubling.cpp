@@ -16,7 +16,7 @@
 #include "move/message/patterns.hpp"
 #include "move/message/segment_stream.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext
   return std::make_unique<RecursiveDoubling>(context, dtype, op, data);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -11,7 +11,7 @@
 #include "move/message/patterns.hpp"
 #include "move/message/segment_stream.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context) {
   return std::make_unique<DisseminationBarrier>(context);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -11,7 +11,7 @@
 #include "move/message/patterns.hpp"
 #include "move/message/segment_stream.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
   return std::make_unique<TreeBroadcast>(context, root, data);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

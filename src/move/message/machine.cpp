@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::string Machine::describe() const {
   return out;
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -12,7 +12,7 @@
 
 #include "move/collective.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 // What one pass over a machine's transfers found.
 struct Pass {
@@ -48,4 +48,4 @@ class Machine : public CollectiveMachine {
   bool finished_ = false;
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -9,7 +9,7 @@
 #include "kernels/kernels.hpp"
 #include "move/message/patterns.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 OwnerReduction::OwnerReduction(const MoveContext& context, DType dtype, ReduceOp op,
                                std::span<const std::byte> mine, std::span<std::byte> out)
@@ -67,4 +67,4 @@ std::string OwnerReduction::phase() const {
   return cat(done_, " of ", segments_, " segments of the own part reduced");
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

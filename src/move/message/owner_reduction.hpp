@@ -13,7 +13,7 @@
 
 #include "move/message/segment_stream.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 class OwnerReduction {
  public:
@@ -44,4 +44,4 @@ class OwnerReduction {
   std::vector<const void*> inputs_;         // in member order
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

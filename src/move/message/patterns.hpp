@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace unisono::patterns {
+namespace unisono::move::patterns {
 
 inline int wrap(int index, int n) { return ((index % n) + n) % n; }
 inline int ring_right(int me, int n) { return wrap(me + 1, n); }
@@ -69,4 +69,4 @@ struct BinomialTree {
   }
 };
 
-}  // namespace unisono::patterns
+}  // namespace unisono::move::patterns

@@ -9,7 +9,7 @@
 
 #include "move/message/tags.hpp"
 
-namespace unisono::patterns {
+namespace unisono::move::patterns {
 namespace {
 
 TEST(Patterns, SlicesCoverAllElementsOnceAndDifferByOneAtMost) {
@@ -87,7 +87,7 @@ TEST(Patterns, TreeGivesEveryMemberOneParentThatKnowsIt) {
 }
 
 TEST(Tags, DifferentSetBucketLaneOrSegmentGivesDifferentTag) {
-  std::set<Tag> seen;
+  std::set<transport::Tag> seen;
   std::size_t made = 0;
   for (const SetId set : {0u, 1u, 65535u}) {
     for (const std::uint64_t bucket : {0ull, 1ull, 0xFFFFFFFFull}) {
@@ -105,4 +105,4 @@ TEST(Tags, DifferentSetBucketLaneOrSegmentGivesDifferentTag) {
 }
 
 }  // namespace
-}  // namespace unisono::patterns
+}  // namespace unisono::move::patterns

@@ -11,7 +11,7 @@
 #include "move/message/owner_reduction.hpp"
 #include "move/message/patterns.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType
   return std::make_unique<DirectReduceScatter>(context, dtype, op, data, starts, out);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -20,7 +20,7 @@
 #include "move/message/segment_stream.hpp"
 #include "move/message/tags.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 namespace {
 
@@ -87,8 +87,8 @@ class Ring final : public Machine {
 
   void open_send() {
     const Piece piece = pieces_[sends_open_];
-    Transfer& transfer = sends_[sends_open_ % kWindow];
-    transfer.state = Transfer::State::idle;
+    transport::Transfer& transfer = sends_[sends_open_ % kWindow];
+    transfer.state = transport::Transfer::State::idle;
     context_.transport->send(right_, label_of(sends_open_),
                              data_.subspan(piece.begin, piece.length), transfer);
     ++sends_open_;
@@ -98,8 +98,8 @@ class Ring final : public Machine {
   void open_receive() {
     const std::size_t index = first_received_ + receives_open_;
     const Piece piece = pieces_[index];
-    Transfer& transfer = receives_[receives_open_ % kWindow];
-    transfer.state = Transfer::State::idle;
+    transport::Transfer& transfer = receives_[receives_open_ % kWindow];
+    transfer.state = transport::Transfer::State::idle;
     std::byte* target = index < reduced_end_ ? slot(receives_open_) : data_.data() + piece.begin;
     context_.transport->receive(left_, label_of(receives_open_), {target, piece.length}, transfer);
     ++receives_open_;
@@ -108,8 +108,8 @@ class Ring final : public Machine {
 
   void close_sends() {
     while (sends_done_ < sends_open_) {
-      const Transfer& oldest = sends_[sends_done_ % kWindow];
-      if (oldest.state == Transfer::State::failed) pass_.failed = true;
+      const transport::Transfer& oldest = sends_[sends_done_ % kWindow];
+      if (oldest.state == transport::Transfer::State::failed) pass_.failed = true;
       if (!oldest.done()) return;
       ++sends_done_;
       pass_.moved = true;
@@ -118,8 +118,8 @@ class Ring final : public Machine {
 
   void close_receives() {
     while (receives_done_ < receives_open_) {
-      const Transfer& oldest = receives_[receives_done_ % kWindow];
-      if (oldest.state == Transfer::State::failed) pass_.failed = true;
+      const transport::Transfer& oldest = receives_[receives_done_ % kWindow];
+      if (oldest.state == transport::Transfer::State::failed) pass_.failed = true;
       if (!oldest.done()) return;
       if (first_received_ + receives_done_ < reduced_end_) reduce(receives_done_);
       ++receives_done_;
@@ -140,7 +140,7 @@ class Ring final : public Machine {
     return scratch_.data() + (received % kWindow) * (scratch_.size() / kWindow);
   }
   // The n-th piece a member sends is the n-th its right neighbour receives.
-  Label label_of(std::size_t number) const {
+  transport::Label label_of(std::size_t number) const {
     const auto lane = static_cast<unsigned>(Lane::round);
     return {tags::pack(context_.set, context_.bucket, tags::step_of(lane, number)),
             context_.identity};
@@ -164,7 +164,7 @@ class Ring final : public Machine {
   std::size_t around_ = 0;           // pieces in one turn of the ring
   std::size_t sent_end_ = 0;
   std::vector<std::byte> scratch_;
-  std::array<Transfer, kWindow> sends_, receives_;
+  std::array<transport::Transfer, kWindow> sends_, receives_;
   std::size_t sends_open_ = 0, sends_done_ = 0, receives_open_ = 0, receives_done_ = 0;
 };
 
@@ -188,4 +188,4 @@ std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context, cons
   return std::make_unique<Ring>("allgather/ring", context, Reduction{}, begin, out);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

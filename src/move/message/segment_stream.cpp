@@ -8,7 +8,7 @@
 #include "move/message/patterns.hpp"
 #include "move/message/tags.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 SegmentStream::SegmentStream(const MoveContext& context, int member, Lane lane, unsigned round)
     : context_(&context),
@@ -38,8 +38,8 @@ void SegmentStream::receive_through(std::byte* slots, std::size_t total_bytes) {
 
 void SegmentStream::advance(std::size_t limit, Pass& pass) {
   while (done_ < opened_) {
-    Transfer& oldest = transfers_[done_ % kWindow];
-    if (oldest.state == Transfer::State::failed) pass.failed = true;
+    transport::Transfer& oldest = transfers_[done_ % kWindow];
+    if (oldest.state == transport::Transfer::State::failed) pass.failed = true;
     if (!oldest.done()) break;
     ++done_;
     pass.moved = true;
@@ -53,10 +53,11 @@ void SegmentStream::advance(std::size_t limit, Pass& pass) {
 void SegmentStream::open(std::size_t segment) {
   const std::size_t begin = segment * segment_bytes_;
   const std::size_t length = std::min(segment_bytes_, total_ - begin);
-  const Label label{tags::pack(context_->set, context_->bucket, tags::step_of(lane_, segment)),
-                    context_->identity};
-  Transfer& transfer = transfers_[segment % kWindow];
-  transfer.state = Transfer::State::idle;
+  const transport::Label label{
+      tags::pack(context_->set, context_->bucket, tags::step_of(lane_, segment)),
+      context_->identity};
+  transport::Transfer& transfer = transfers_[segment % kWindow];
+  transfer.state = transport::Transfer::State::idle;
   if (source_ != nullptr) {
     context_->transport->send(peer_, label, {source_ + begin, length}, transfer);
   } else {
@@ -70,4 +71,4 @@ void SegmentStream::add_pending(OpenTransfer& pending) const {
   (source_ != nullptr ? pending.sending_to : pending.receiving_from).push_back(peer_);
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -10,7 +10,7 @@
 
 #include "move/message/machine.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 inline constexpr std::size_t kSegmentBytes = 256 << 10;  // a multiple of every element size
 inline constexpr std::size_t kWindow = 4;                // open segments of a stream
@@ -52,7 +52,7 @@ class SegmentStream {
   std::size_t total_ = 0, segment_bytes_ = kSegmentBytes, segments_ = 0;
   std::size_t slots_ = 0;  // 0: segments lie back to back in target_
   std::size_t opened_ = 0, done_ = 0;
-  std::array<Transfer, kWindow> transfers_;
+  std::array<transport::Transfer, kWindow> transfers_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

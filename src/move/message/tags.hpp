@@ -12,7 +12,7 @@
 #include "model/request.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono::tags {
+namespace unisono::move::tags {
 
 inline constexpr int kSegmentBits = 12;
 inline constexpr std::uint32_t kSegmentMask = (1u << kSegmentBits) - 1;
@@ -21,8 +21,9 @@ inline std::uint16_t step_of(unsigned lane, std::size_t segment) {
   return static_cast<std::uint16_t>(((lane & 0xFu) << kSegmentBits) | (segment & kSegmentMask));
 }
 
-inline Tag pack(SetId set, std::uint64_t bucket, std::uint16_t step) {
-  return (static_cast<Tag>(set & 0xFFFFu) << 48) | ((bucket & 0xFFFFFFFFull) << 16) | step;
+inline transport::Tag pack(SetId set, std::uint64_t bucket, std::uint16_t step) {
+  return (static_cast<transport::Tag>(set & 0xFFFFu) << 48) | ((bucket & 0xFFFFFFFFull) << 16) |
+         step;
 }
 
-}  // namespace unisono::tags
+}  // namespace unisono::move::tags

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 #include "move/collective.hpp"
 #include "move/testing/fake_transport.hpp"
 #include "transport/testing/test_world.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -22,11 +22,11 @@ class Ranks {
  public:
   Ranks(std::string_view transport, int n, std::uint64_t seed) {
     if (transport == "fake") hub_ = std::make_unique<FakeHub>(n, seed);
-    if (transport == "inproc") world_ = join_threads(n);
-    if (transport == "shm") world_ = join_lanes(n, shm_lanes);
-    if (transport == "tcp") world_ = join_lanes(n, tcp_lanes);
+    if (transport == "inproc") world_ = transport::join_threads(n);
+    if (transport == "shm") world_ = transport::join_lanes(n, transport::shm_lanes);
+    if (transport == "tcp") world_ = transport::join_lanes(n, transport::tcp_lanes);
   }
-  Transport& at(std::size_t rank) {
+  transport::Transport& at(std::size_t rank) {
     return hub_ != nullptr ? hub_->at(static_cast<Rank>(rank)) : *world_[rank]->transport;
   }
   void progress(std::size_t rank) {
@@ -36,11 +36,12 @@ class Ranks {
 
  private:
   std::unique_ptr<FakeHub> hub_;
-  World world_;
+  transport::World world_;
 };
 
-constexpr std::string_view kKinds[] = {"ring", "recursive_doubling", "direct", "auto", "allgather", "broadcast",
-                                       "reducescatter", "alltoall", "adasum", "barrier"};
+constexpr std::string_view kKinds[] = {
+    "ring",      "recursive_doubling", "direct",   "auto",   "allgather",
+    "broadcast", "reducescatter",      "alltoall", "adasum", "barrier"};
 
 // One collective as all members know it, and what each brings and must find.
 struct Collected {
@@ -103,7 +104,8 @@ struct Holding {
   bool in_place = false;
 };
 
-std::unique_ptr<CollectiveMachine> make(const Collected& c, const MoveContext& context, Holding& h) {
+std::unique_ptr<CollectiveMachine> make(const Collected& c, const MoveContext& context,
+                                        Holding& h) {
   if (c.kind == "allgather") return make_allgather(context, h.in, c.counts, h.out);
   if (c.kind == "broadcast") return make_broadcast(context, c.root, h.in);
   if (c.kind == "reducescatter") {
@@ -114,7 +116,7 @@ std::unique_ptr<CollectiveMachine> make(const Collected& c, const MoveContext& c
   if (c.kind == "adasum") {
     AdasumContexts contexts{context, context, context};
     for (std::size_t i = 1; i < 3; ++i) contexts[i].bucket += i;
-    return make_adasum(contexts, DType::f32, {h.in.size() / 4}, Stance::willing, h.in);
+    return make_adasum(contexts, DType::f32, {h.in.size() / 4}, PlanVote::run, h.in);
   }
   return make_allreduce(c.kind, context, DType::f32, ReduceOp::sum, h.in);
 }
@@ -169,7 +171,8 @@ TEST_P(MessagesAfterCompletion, MemoryIsTheCallersAgain) {
     for (const auto& held : holdings) {
       for (const Holding& h : held) {
         for (const Buffer* buffer : {&h.in, &h.out}) {
-          ASSERT_TRUE(std::all_of(buffer->begin(), buffer->end(), [](std::byte b) { return b == std::byte(0xC5); }));
+          ASSERT_TRUE(std::all_of(buffer->begin(), buffer->end(),
+                                  [](std::byte b) { return b == std::byte(0xC5); }));
         }
       }
     }
@@ -177,4 +180,4 @@ TEST_P(MessagesAfterCompletion, MemoryIsTheCallersAgain) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

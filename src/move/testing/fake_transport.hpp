@@ -19,7 +19,7 @@
 #include "base/data/rng.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 class FakeHub {
  public:
@@ -28,7 +28,7 @@ class FakeHub {
       transports_.push_back(std::make_unique<FakeTransport>(*this, rank, size));
     }
   }
-  Transport& at(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
+  transport::Transport& at(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
   Rng& rng() { return rng_; }
 
   // Moves one message, or reports one send as done; false when nothing can move.
@@ -52,7 +52,8 @@ class FakeHub {
   // Fails every open transfer with the rank, and every later one.
   void lose(Rank rank) {
     for (auto& [key, receive] : receives_) {
-      if (key.from == rank || key.to == rank) receive.done->state = Transfer::State::failed;
+      if (key.from == rank || key.to == rank)
+        receive.done->state = transport::Transfer::State::failed;
     }
     lost_ = rank;
   }
@@ -63,7 +64,7 @@ class FakeHub {
  private:
   struct Key {
     Rank from, to;
-    Tag tag;
+    transport::Tag tag;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Send {
@@ -71,33 +72,35 @@ class FakeHub {
     std::uint64_t identity;
     std::span<const std::byte> bytes;
     std::vector<std::byte> copy;
-    Transfer* done;
+    transport::Transfer* done;
   };
   struct Receive {
     std::uint64_t identity;
     std::span<std::byte> bytes;
-    Transfer* done;
+    transport::Transfer* done;
   };
 
-  class FakeTransport final : public Transport {
+  class FakeTransport final : public transport::Transport {
    public:
     FakeTransport(FakeHub& hub, Rank rank, int size) : hub_(hub), rank_(rank), size_(size) {}
     std::string_view name() const override { return "fake"; }
     Rank rank() const override { return rank_; }
     int size() const override { return size_; }
     void post(Rank, std::span<const std::byte>) override {}
-    void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
+    void send(Rank peer, transport::Label label, std::span<const std::byte> bytes,
+              transport::Transfer& done) override {
       hub_.send({rank_, peer, label.tag}, label.identity, bytes, done);
     }
-    void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
+    void receive(Rank peer, transport::Label label, std::span<std::byte> bytes,
+                 transport::Transfer& done) override {
       hub_.receive({peer, rank_, label.tag}, label.identity, bytes, done);
     }
-    bool progress(TransportListener&) override { return hub_.pump(); }
+    bool progress(transport::TransportListener&) override { return hub_.pump(); }
     bool ready() const override { return true; }
-    void beat(Time, TransportListener&) override {}
+    void beat(Time, transport::TransportListener&) override {}
     void leave() override {}
     bool left() const override { return true; }
-    TransportStats stats() const override { return {}; }
+    transport::TransportStats stats() const override { return {}; }
 
    private:
     FakeHub& hub_;
@@ -105,28 +108,30 @@ class FakeHub {
     const int size_;
   };
 
-  bool refuses(const Key& key, Transfer& done) const {
+  bool refuses(const Key& key, transport::Transfer& done) const {
     if (key.from != lost_ && key.to != lost_) return false;
-    done.state = Transfer::State::failed;
+    done.state = transport::Transfer::State::failed;
     return true;
   }
 
-  void send(Key key, std::uint64_t identity, std::span<const std::byte> bytes, Transfer& done) {
+  void send(Key key, std::uint64_t identity, std::span<const std::byte> bytes,
+            transport::Transfer& done) {
     if (refuses(key, done)) return;
     UNISONO_CHECK(key.from != key.to && !bytes.empty());
     UNISONO_CHECK(++open_sends_[key] == 1);
-    done.state = Transfer::State::active;
+    done.state = transport::Transfer::State::active;
     ++messages_;
     links_[{key.from, key.to}].push_back(
         {key, identity, bytes, {bytes.begin(), bytes.end()}, &done});
   }
 
-  void receive(Key key, std::uint64_t identity, std::span<std::byte> bytes, Transfer& done) {
+  void receive(Key key, std::uint64_t identity, std::span<std::byte> bytes,
+               transport::Transfer& done) {
     if (refuses(key, done)) return;
     UNISONO_CHECK(key.from != key.to && !bytes.empty());
     UNISONO_CHECK(!receives_.contains(key));
     std::memset(bytes.data(), 0xA5, bytes.size());
-    done.state = Transfer::State::active;
+    done.state = transport::Transfer::State::active;
     auto early = early_.find(key);
     if (early == early_.end()) {
       receives_[key] = {identity, bytes, &done};
@@ -156,18 +161,18 @@ class FakeHub {
   void deliver(const Receive& receive, const Send& sent) {
     if (receive.identity != sent.identity) {
       ++disagreements_;
-      receive.done->state = Transfer::State::failed;
+      receive.done->state = transport::Transfer::State::failed;
       return;
     }
     UNISONO_CHECK(receive.bytes.size() == sent.copy.size());
     std::memcpy(receive.bytes.data(), sent.copy.data(), sent.copy.size());
-    receive.done->state = Transfer::State::done;
+    receive.done->state = transport::Transfer::State::done;
   }
 
   void finish(const Send& sent) {
     UNISONO_CHECK(std::memcmp(sent.bytes.data(), sent.copy.data(), sent.copy.size()) == 0);
     --open_sends_[sent.key];
-    sent.done->state = Transfer::State::done;
+    sent.done->state = transport::Transfer::State::done;
   }
 
   Rng rng_;
@@ -181,4 +186,4 @@ class FakeHub {
   std::vector<Send> late_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::move

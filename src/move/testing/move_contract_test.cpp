@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+// Long because the contract of all collectives is one table of conditions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,11 +8,11 @@
 
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 #include "move/collective.hpp"
 #include "move/testing/fake_transport.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -477,7 +478,8 @@ TEST(MoveContract, AnotherIdentityIsNeverSummed) {
         while (hub.pump()) {}
       }
       EXPECT_GT(hub.disagreements(), 0u) << what;
-      for (auto& machine : machines) EXPECT_EQ(machine->step(), Step::waiting) << what << " n " << n;
+      for (auto& machine : machines)
+        EXPECT_EQ(machine->step(), Step::waiting) << what << " n " << n;
     }
   }
 }
@@ -499,7 +501,8 @@ TEST(MoveContract, SmallMessagesStaySmallInNumber) {
   std::vector<Buffer> data(4, Buffer(64));
   Machines machines;
   for (std::size_t i = 0; i < 4; ++i) {
-    machines.push_back(make_allreduce("auto", team.contexts[i], DType::f32, ReduceOp::sum, data[i]));
+    machines.push_back(
+        make_allreduce("auto", team.contexts[i], DType::f32, ReduceOp::sum, data[i]));
   }
   run(hub, machines);
   EXPECT_EQ(hub.messages(), 4u * 2u);
@@ -516,4 +519,4 @@ TEST(Algorithms, TableNamesWhatMakeAccepts) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

@@ -9,7 +9,7 @@
 #include "order/agree/rank_text.hpp"
 #include "order/agree/validate.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // What can run although joined members give nothing but the neutral element.
@@ -72,8 +72,8 @@ Status check(const Unit& unit, const std::vector<std::uint32_t>& absent, const M
 }
 
 std::int64_t extent_of(const Request& request) {
-  if (request.kind == Collective::add_process_set || request.kind == Collective::prepare) {
-    return static_cast<std::int64_t>(request.places);
+  if (traits_of(request.kind).opens_team) {
+    return static_cast<std::int64_t>(request.board_slots);
   }
   return request.shape.empty() ? 1 : request.shape.front();
 }
@@ -113,7 +113,7 @@ Answer answer(Unit unit, const Members& members, const JoinState& joins) {
   bool ragged = false;
   bool alike = absent.empty();
   for (const auto& tensor : unit.tensors) {
-    ragged |= has_extents(tensor->canonical.kind);
+    ragged |= traits_of(tensor->canonical.kind).has_extents();
     tensor->canonical.uneven = anyone_uneven(*tensor);
     alike &= tensor->variants.empty();
   }
@@ -121,7 +121,7 @@ Answer answer(Unit unit, const Members& members, const JoinState& joins) {
   out.alike = alike && !ragged;
   for (const auto& tensor : unit.tensors) {
     if (!ragged) break;
-    out.response.extents.push_back(has_extents(tensor->canonical.kind)
+    out.response.extents.push_back(traits_of(tensor->canonical.kind).has_extents()
                                        ? extents_of(*tensor, members)
                                        : std::vector<std::int64_t>{});
   }
@@ -138,4 +138,4 @@ Answer answer_join(const JoinState& joins, const Members& members) {
   return out;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -8,7 +8,7 @@
 #include "order/agree/join_state.hpp"
 #include "order/agree/readiness.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct Answer {
   Response response;
@@ -27,4 +27,4 @@ Answer answer_join(const JoinState& joins, const Members& members);
 // The unit fails, whoever has submitted it.
 Answer refuse(Unit unit, Status error);
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -8,7 +8,7 @@
 #include "base/data/text.hpp"
 #include "order/agree/rank_text.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // Beyond this many names only those that not every member sent are listed.
@@ -70,4 +70,4 @@ Status composition_error(const Unit& unit, const Members& members) {
           {.rank = -1, .host = {}, .pid = 0, .tensor = std::string(unit.name())}};
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 #include "order/agree/readiness.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // How many of the requests from `first` on belong together; 0 when a group is not whole.
 std::size_t parcel_length(const std::vector<Request>& requests, std::size_t first);
@@ -17,4 +17,4 @@ std::size_t parcel_length(const std::vector<Request>& requests, std::size_t firs
 // The mismatch of a unit whose members put different tensors into it.
 Status composition_error(const Unit& unit, const Members& members);
 
-}  // namespace unisono
+}  // namespace unisono::order

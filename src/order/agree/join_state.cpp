@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace unisono {
+namespace unisono::order {
 
 void JoinState::add(int member, Request request) {
   joined_.set(member);
@@ -20,4 +20,4 @@ void JoinState::reset() {
   requests_.clear();
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 #include "model/request.hpp"
 #include "order/messages/member_bits.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class JoinState {
  public:
@@ -31,4 +31,4 @@ class JoinState {
   std::vector<Request> requests_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

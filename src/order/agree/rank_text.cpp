@@ -6,7 +6,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 std::string ranks_text(const std::vector<Rank>& ranks) {
   std::vector<std::string> runs;
@@ -36,4 +36,4 @@ std::string by_rank_text(const std::vector<std::pair<Rank, std::string>>& sent) 
   return join_text(parts, "; ");
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,11 +9,11 @@
 
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // "rank 3", "ranks 1, 2", "ranks 0-15, 20": ascending ranks, runs of three or more as a range.
 std::string ranks_text(const std::vector<Rank>& ranks);
 // Ranks that sent the same are listed together, in order of the first of them.
 std::string by_rank_text(const std::vector<std::pair<Rank, std::string>>& sent);
 
-}  // namespace unisono
+}  // namespace unisono::order

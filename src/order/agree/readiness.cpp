@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 const Request& Tensor::of(int member) const {
   for (const auto& [index, request] : variants) {
@@ -178,4 +178,4 @@ Unit Readiness::take(Unit& unit) {
   return taken;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

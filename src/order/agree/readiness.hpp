@@ -25,7 +25,7 @@
 #include "order/agree/join_state.hpp"
 #include "order/messages/member_bits.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct Unit;
 
@@ -105,4 +105,4 @@ class Readiness {
   std::vector<Unit*> ready_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

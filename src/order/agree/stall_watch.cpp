@@ -8,10 +8,10 @@
 #include "base/data/text.hpp"
 #include "order/agree/rank_text.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
-// A report names this many missing ranks one by one; the rest are listed without their last deed.
+// A report names this many missing ranks one by one; the rest are listed without their last activity.
 constexpr std::size_t kRanksExcused = 8;
 
 std::string seconds_text(Nanos d) { return cat(std::round(nanos_to_seconds(d) * 10) / 10, " s"); }
@@ -68,11 +68,12 @@ std::vector<std::pair<Unit*, Status>> StallWatch::check(Readiness& readiness,
     if (settings_.stall_limit > Nanos(0) && waited >= settings_.stall_limit) {
       Stall stall = describe(unit, joins, now);
       const Rank culprit = stall.missing.empty() ? -1 : stall.missing.front();
-      expired.emplace_back(
-          &unit, Status(Code::stalled,
-                        cat(stall.sentence, " Let every rank submit it, or join() the ranks that have "
-                                            "no more data; stall_limit_s is how long they wait."),
-                        {.rank = culprit, .host = {}, .pid = 0, .tensor = stall.name}));
+      expired.emplace_back(&unit,
+                           Status(Code::stalled,
+                                  cat(stall.sentence,
+                                      " Let every rank submit it, or join() the ranks that have "
+                                      "no more data; stall_limit_s is how long they wait."),
+                                  {.rank = culprit, .host = {}, .pid = 0, .tensor = stall.name}));
       reports.push_back(std::move(stall));
       continue;
     }
@@ -132,4 +133,4 @@ Stall StallWatch::describe(const Unit& unit, const JoinState& joins, Time now) c
   return stall;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -15,7 +15,7 @@
 #include "order/order.hpp"
 #include "order/agree/readiness.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class StallWatch {
  public:
@@ -52,4 +52,4 @@ class StallWatch {
   Time next_check_ = kNever;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "order/agree/groups.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // Joins end a round, so that what ran without the joined members is not overtaken by their return.
@@ -177,4 +177,4 @@ Time Tally::deadline() const {
   return due_now ? Time{0} : stalls_.deadline();
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

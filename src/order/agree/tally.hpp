@@ -18,7 +18,7 @@
 #include "order/agree/readiness.hpp"
 #include "order/agree/stall_watch.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class Tally {
  public:
@@ -75,4 +75,4 @@ Status peer_left_error(Rank rank, std::string_view tensor);
 // When nobody is left to decide for all, each member ends what it has.
 Response peer_left_response(Rank rank, Request request, SetId set, std::uint64_t sequence);
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -11,25 +11,16 @@
 #include "base/data/text.hpp"
 #include "order/agree/rank_text.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 bool any_kind(Collective) { return true; }
-bool carries_data(Collective kind) {
-  return kind <= Collective::alltoall || kind == Collective::prepare;
-}
-bool reduces(Collective kind) {
-  return kind == Collective::allreduce || kind == Collective::reducescatter ||
-         kind == Collective::prepare;
-}
-bool has_whole_shape(Collective kind) { return reduces(kind) || kind == Collective::broadcast; }
-bool has_free_rows(Collective kind) {
-  return kind == Collective::allgather || kind == Collective::alltoall;
-}
-bool is_broadcast(Collective kind) { return kind == Collective::broadcast; }
-bool concerns_sets(Collective kind) {
-  return kind == Collective::add_process_set || kind == Collective::remove_process_set;
-}
+bool carries_data(Collective kind) { return traits_of(kind).carries_data; }
+bool reduces(Collective kind) { return traits_of(kind).reduces; }
+bool has_same_shape(Collective kind) { return traits_of(kind).same_shape; }
+bool has_free_rows(Collective kind) { return traits_of(kind).free_rows; }
+bool has_root(Collective kind) { return traits_of(kind).has_root; }
+bool is_about_sets(Collective kind) { return traits_of(kind).about_sets; }
 
 std::string kind_value(const Request& r) { return upper_name(r.kind); }
 std::string dtype_value(const Request& r) { return std::string(name_of(r.dtype)); }
@@ -83,7 +74,7 @@ constexpr std::array kFields = {
           ", but another rank had type ", "Cast the tensor to the same type on every rank."},
     Field{any_kind, group_value, group_value, "Mismatched groups: One rank sent the tensor in ",
           ", but another rank sent it in ", "Group the same tensors on every rank."},
-    Field{has_whole_shape, shape_value, shape_value,
+    Field{has_same_shape, shape_value, shape_value,
           "Mismatched % tensor shapes: One rank sent a tensor of shape ",
           ", but another rank sent a tensor of shape ", "Send the same shape on every rank."},
     Field{has_free_rows, rowless_shape, shape_value,
@@ -96,7 +87,7 @@ constexpr std::array kFields = {
     Field{reduces, scale_value, scale_value,
           "Mismatched prescale and/or postscale factors: One rank sent factors ",
           ", but another rank sent factors ", "Use the same factors on every rank."},
-    Field{is_broadcast, root_value, root_value,
+    Field{has_root, root_value, root_value,
           "Mismatched % root ranks: One rank specified root rank ",
           ", but another rank specified root rank ", "Name the same root on every rank."},
     Field{carries_data, device_value, device_value,
@@ -105,7 +96,7 @@ constexpr std::array kFields = {
           "Put the tensor on the same kind of device on every rank."},
     Field{carries_data, codec_value, codec_value, "Mismatched codecs: One rank specified codec ",
           ", but another rank specified codec ", "Choose the same codec on every rank."},
-    Field{concerns_sets, set_value, set_value,
+    Field{is_about_sets, set_value, set_value,
           "Mismatched % process sets: One rank specified ", ", but another rank specified ",
           "Pass the same ranks on every rank."},
 };
@@ -154,9 +145,10 @@ Status check_alone(std::span<const Submission> submissions, std::span<const Rank
         submissions.begin(), submissions.end(),
         [&](const Submission& s) { return rows_fit(*s.request, members.size()); });
     if (!fits) {
-      return refuse(first, cat("Invalid ALLTOALL rows: they do not divide into equal parts for the ",
-                               members.size(), " members. ", listing(submissions, rows_value),
-                               "Pass splits, or as many rows as divide."));
+      return refuse(first,
+                    cat("Invalid ALLTOALL rows: they do not divide into equal parts for the ",
+                        members.size(), " members. ", listing(submissions, rows_value),
+                        "Pass splits, or as many rows as divide."));
     }
   }
   if (first.kind == Collective::broadcast &&
@@ -192,4 +184,4 @@ std::string upper_name(Collective kind) {
   return name;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

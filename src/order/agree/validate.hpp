@@ -11,7 +11,7 @@
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct Submission {
   Rank rank;
@@ -25,4 +25,4 @@ bool needs_own_check(Collective kind);
 
 std::string upper_name(Collective kind);  // "ALLREDUCE"
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -6,7 +6,7 @@
 
 #include "order/messages/varint.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // A run costs two bytes or so to open: fewer empty bytes than this are cheaper carried along.
@@ -107,4 +107,4 @@ std::vector<std::uint32_t> get_positions(ByteReader& in) {
   return positions;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,11 +9,11 @@
 
 #include "base/data/bytes.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // Ascending, each once.
 void put_positions(ByteWriter& out, const std::vector<std::uint32_t>& positions);
 // Fails the reader on anything that is not such a set.
 std::vector<std::uint32_t> get_positions(ByteReader& in);
 
-}  // namespace unisono
+}  // namespace unisono::order

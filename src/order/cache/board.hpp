@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "order/messages/member_bits.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class CacheBoard {
  public:
@@ -72,4 +72,4 @@ class CacheBoard {
   Time next_check_ = kNever;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

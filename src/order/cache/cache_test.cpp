@@ -8,7 +8,7 @@
 #include "order/cache/store.hpp"
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using namespace std::chrono_literals;
@@ -194,4 +194,4 @@ TEST_P(TreeMessages, DamageInTheMiddleOfAStepNeverCrashes) {
 INSTANTIATE_TEST_SUITE_P(All, TreeMessages, testing::Values("tree", "cache"), strategy_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -5,25 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace unisono {
-namespace {
-
-bool kind_is_cacheable(Collective kind) {
-  switch (kind) {
-    case Collective::allreduce:
-    case Collective::allgather:
-    case Collective::broadcast:
-    case Collective::reducescatter:
-    case Collective::alltoall:
-    case Collective::barrier:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
+namespace unisono::order {
 std::shared_ptr<const CachedResponse> CachePool::share(const Response& response) {
   // Members answer the same at the same place of the sequence, so that alone finds the entry.
   const std::uint64_t key = response.sequence ^ (static_cast<std::uint64_t>(response.set) << 40);
@@ -45,7 +27,7 @@ std::shared_ptr<const CachedResponse> CachePool::share(const Response& response)
 bool CacheStore::cacheable(const Response& response) {
   return response.error.ok() && response.absent.empty() &&
          std::all_of(response.tensors.begin(), response.tensors.end(),
-                     [](const Request& tensor) { return kind_is_cacheable(tensor.kind); });
+                     [](const Request& tensor) { return traits_of(tensor.kind).cacheable(); });
 }
 
 const CacheStore::Place* CacheStore::find(std::string_view name) const {
@@ -128,4 +110,4 @@ void CacheStore::link_newest(std::uint32_t position) {
   newest_ = position;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -18,7 +18,7 @@
 
 #include "model/response.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct CachedResponse {
   std::vector<Request> tensors;
@@ -89,4 +89,4 @@ class CacheStore {
   std::uint32_t newest_ = kNone, oldest_ = kNone;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

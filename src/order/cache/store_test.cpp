@@ -8,7 +8,7 @@
 #include "base/data/text.hpp"
 #include "order/cache/bits.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 Response response_of(std::vector<std::string> names) {
@@ -109,4 +109,4 @@ TEST(CacheBits, PositionsComeBackAndTakeLittleRoom) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -17,7 +17,7 @@
 #include "order/order.hpp"
 #include "order/agree/tally.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 class Coordinator final : public Order {
@@ -144,7 +144,7 @@ class Coordinator final : public Order {
 
   void emit(std::vector<Answer> round, OrderOutput& out) {
     for (Answer& answer : round) {
-      local_.spare_newer(answer.response);
+      local_.drop_resubmitted(answer.response);
       out.responses.push_back(std::move(answer.response));
     }
   }
@@ -175,4 +175,4 @@ std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings)
   return std::make_unique<Coordinator>(std::move(members), settings);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

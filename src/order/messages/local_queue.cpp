@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 void LocalQueue::submit(Request request, Time now) {
   if (spare_.empty()) {
@@ -105,4 +105,4 @@ void LocalQueue::clear() {
   joining_ = false;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "model/response.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class LocalQueue {
  public:
@@ -84,9 +84,10 @@ class LocalQueue {
 
   // A failure is about to be given out: what has been submitted since it was decided is none of its
   // business.
-  void spare_newer(Response& response) {
+  void drop_resubmitted(Response& response) {
     if (response.error.ok()) return;
-    std::erase_if(response.tensors, [&](const Request& tensor) { return find(tensor.name) != nullptr; });
+    std::erase_if(response.tensors,
+                  [&](const Request& tensor) { return find(tensor.name) != nullptr; });
   }
 
   // Gives up everything: names and kinds of what waited, in order of name.
@@ -109,4 +110,4 @@ class LocalQueue {
   std::uint64_t messages_ = 0, submitted_ = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

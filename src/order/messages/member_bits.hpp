@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace unisono {
+namespace unisono::order {
 
 class MemberBits {
  public:
@@ -121,4 +121,4 @@ class Senders {
   const MemberBits* many_ = nullptr;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -7,7 +7,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // The least that one entry takes: no message can hold more entries than its bytes allow, so a
@@ -18,11 +18,11 @@ constexpr std::size_t kAnswerBytesMin = 9;
 bool extents_fit(const Response& response, std::size_t members) {
   const bool ragged =
       std::any_of(response.tensors.begin(), response.tensors.end(),
-                  [](const Request& tensor) { return has_extents(tensor.kind); });
+                  [](const Request& tensor) { return traits_of(tensor.kind).has_extents(); });
   if (!response.error.ok() || !ragged) return response.extents.empty();
   if (response.extents.size() != response.tensors.size()) return false;
   for (std::size_t i = 0; i < response.tensors.size(); ++i) {
-    const std::size_t expected = has_extents(response.tensors[i].kind) ? members : 0;
+    const std::size_t expected = traits_of(response.tensors[i].kind).has_extents() ? members : 0;
     const auto& extents = response.extents[i];
     if (extents.size() != expected) return false;
     if (std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 0; })) {
@@ -68,7 +68,7 @@ std::vector<std::byte> encode_requests(const std::vector<LocalQueue::Entry*>& en
   out.put(static_cast<std::uint32_t>(entries.size()));
   for (const LocalQueue::Entry* entry : entries) {
     ByteWriter one;
-    encode(entry->request, one);
+    encode_request(entry->request, one);
     out.put(static_cast<std::uint32_t>(one.size()));
     out.put_raw(one.bytes());
   }
@@ -110,7 +110,7 @@ std::vector<std::byte> encode_answers(const std::vector<Answer>& answers) {
     const Response& response = answer.response;
     out.put(static_cast<std::uint8_t>(answer.alike));
     if (!answer.alike) {
-      encode(response, out);
+      encode_response(response, out);
       continue;
     }
     out.put(static_cast<std::uint32_t>(response.tensors.size()));
@@ -152,4 +152,4 @@ Result<Round> decode_round(Rank from, std::span<const std::byte> message, const 
   return round;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -17,7 +17,7 @@
 #include "order/messages/local_queue.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 enum class OrderMessageType : std::uint8_t {
   requests = 1,                         // coordinator: from a member
@@ -55,4 +55,4 @@ bool sound(const Response& response, std::size_t members);
 
 Status malformed(Rank from, std::string_view what);
 
-}  // namespace unisono
+}  // namespace unisono::order

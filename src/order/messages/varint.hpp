@@ -9,7 +9,7 @@
 
 #include "base/data/bytes.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 inline void put_varint(ByteWriter& out, std::uint64_t value) {
   for (; value >= 128; value >>= 7) out.put(static_cast<std::uint8_t>(value | 128));
@@ -38,4 +38,4 @@ inline std::string_view get_short_text(ByteReader& in) {
   return {reinterpret_cast<const char*>(raw.data()), raw.size()};
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

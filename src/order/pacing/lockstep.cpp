@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "order/messages/messages.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 int children_of(int me, int radix, int members) {
@@ -227,4 +227,4 @@ std::unique_ptr<Lockstep> make_lockstep(std::unique_ptr<Order> inner, Members me
   return std::make_unique<Lockstep>(std::move(inner), std::move(members), settings);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -19,7 +19,7 @@
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class Lockstep final : public Order {
  public:
@@ -35,8 +35,8 @@ class Lockstep final : public Order {
     inner_->leave(now);
     speak_again_ = true;
   }
-  void ended(std::uint64_t sequence, Stance stance, Time now) override {
-    inner_->ended(sequence, stance, now);
+  void ended(std::uint64_t sequence, PlanVote vote, Time now) override {
+    inner_->ended(sequence, vote, now);
   }
   void observed(std::uint64_t sequence) override;
   bool watches() const override { return inner_->watches(); }
@@ -104,4 +104,4 @@ class Lockstep final : public Order {
 std::unique_ptr<Lockstep> make_lockstep(std::unique_ptr<Order> inner, Members members,
                                         const OrderSettings& settings);
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -10,7 +10,7 @@
 #include "order/testing/seeds.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using testing::HasSubstr;
@@ -242,4 +242,4 @@ TEST(Lockstep, RefusesWavesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

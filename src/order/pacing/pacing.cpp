@@ -7,7 +7,7 @@
 #include "base/data/bytes.hpp"
 #include "order/messages/messages.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 constexpr std::array kPacings = {
@@ -61,4 +61,4 @@ Result<Wave> decode_wave(Rank from, std::span<const std::byte> message) {
   return wave;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

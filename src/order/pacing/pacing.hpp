@@ -21,7 +21,7 @@
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 enum class Pacing : std::uint8_t { event, cycle, gs, nbcs };
 
@@ -52,4 +52,4 @@ std::vector<std::byte> encode_wave(WaveKind kind, std::uint64_t round, Nanos sle
 // Malformed input is a Status that names the sender.
 Result<Wave> decode_wave(Rank from, std::span<const std::byte> message);
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "order/switch/switchable_mail.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 class Switchable final : public Order {
@@ -61,9 +61,9 @@ class Switchable final : public Order {
     current_->leave(now);
   }
 
-  void ended(std::uint64_t sequence, Stance stance, Time now) override {
+  void ended(std::uint64_t sequence, PlanVote vote, Time now) override {
     // What an earlier strategy gave out concerns nobody any more.
-    if (sequence >= settings_.first_sequence) current_->ended(sequence, stance, now);
+    if (sequence >= settings_.first_sequence) current_->ended(sequence, vote, now);
   }
   void observed(std::uint64_t sequence) override {
     if (sequence >= settings_.first_sequence) current_->observed(sequence);
@@ -135,4 +135,4 @@ std::unique_ptr<Order> make_switchable(std::string_view name, Members members,
                                       std::move(make));
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

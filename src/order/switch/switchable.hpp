@@ -14,7 +14,7 @@
 
 #include "order/order.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 inline constexpr std::string_view kSwitchPrefix = "unisono.order/";
 
@@ -26,4 +26,4 @@ using StrategyFactory =
 std::unique_ptr<Order> make_switchable(std::string_view name, Members members,
                                        OrderSettings settings, StrategyFactory make);
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -4,7 +4,7 @@
 
 #include "order/messages/messages.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 constexpr unsigned kMore = 0x80;
@@ -50,4 +50,4 @@ std::vector<std::pair<Rank, std::vector<std::byte>>> EpochMail::advance() {
   return std::exchange(early_, {});
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

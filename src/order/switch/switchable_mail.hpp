@@ -15,7 +15,7 @@
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class EpochMail {
  public:
@@ -36,4 +36,4 @@ class EpochMail {
   std::vector<std::pair<Rank, std::vector<std::byte>>> early_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

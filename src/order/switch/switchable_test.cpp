@@ -11,7 +11,7 @@
 #include "order/topo/testing/net.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(EpochMail, DropsOldKeepsNextAndRefusesBeyond) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -15,7 +15,7 @@
 #include "order/testing/seeds.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // Deep and shallow trees; strategies without one do not care.
 inline constexpr std::array kRadices = {2, 3, 16};
@@ -24,7 +24,9 @@ struct OrderCase {
   const char* strategy;
   const char* pacing;
 };
-inline void PrintTo(const OrderCase& c, std::ostream* out) { *out << cat(c.strategy, " ", c.pacing); }
+inline void PrintTo(const OrderCase& c, std::ostream* out) {
+  *out << cat(c.strategy, " ", c.pacing);
+}
 // Every strategy runs the whole contract: one line adds one.
 inline constexpr std::array kOrderCases = std::to_array<OrderCase>({
     {"coordinator", "event"}, {"tree", "event"}, {"cache", "event"},
@@ -106,4 +108,4 @@ inline std::string case_name(const testing::TestParamInfo<OrderCase>& param) {
   return cat(param.param.strategy, "_", param.param.pacing);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -8,7 +8,7 @@
 
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 TEST_P(OrderContract, RandomSubmissionsGiveOneLogWithOneSetOfRounds) {
@@ -158,4 +158,4 @@ TEST(Order, UnknownStrategyIsNull) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

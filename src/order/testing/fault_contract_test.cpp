@@ -7,7 +7,7 @@
 
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using namespace std::chrono_literals;
@@ -267,4 +267,4 @@ INSTANTIATE_TEST_SUITE_P(All, OrderFaultContract, testing::ValuesIn(kOrderCases)
                          case_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -6,7 +6,7 @@
 
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using testing::HasSubstr;
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(All, OrderJoinContract, testing::ValuesIn(kOrderCases),
                          case_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ INSTANTIATE_TEST_SUITE_P(All, OrderMismatchContract, testing::ValuesIn(kOrderCas
                          case_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

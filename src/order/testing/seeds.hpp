@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace unisono {
+namespace unisono::order {
 
 inline std::uint64_t affordable_seeds(std::uint64_t all, std::uint64_t least = 1) {
   static const std::uint64_t factor = [] {
@@ -21,4 +21,4 @@ inline std::uint64_t affordable_seeds(std::uint64_t all, std::uint64_t least = 1
   return std::max<std::uint64_t>(all * factor, least);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

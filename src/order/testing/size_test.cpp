@@ -9,7 +9,7 @@
 #include "base/data/text.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 constexpr std::size_t kMessageBytesMax = 16 << 20;
@@ -55,4 +55,4 @@ TEST(OrderSize, EightAlltoallsOfFiveHundredMembersInARoundFitAMessage) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

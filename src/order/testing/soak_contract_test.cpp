@@ -9,7 +9,7 @@
 
 #include "order/testing/contract.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 class OrderSoakContract : public OrderContract {
@@ -301,4 +301,4 @@ INSTANTIATE_TEST_SUITE_P(All, OrderSoakContract, testing::ValuesIn(kOrderCases),
                          case_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

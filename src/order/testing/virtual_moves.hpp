@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // For tests: the data operations of one set, without the data. Every member goes through the same
-// operations one after the other; one ends with the strongest stance of all members once all have
-// entered it, and unwilling when a member that left had not.
+// operations one after the other; one ends with the strongest vote of all members once all have
+// entered it, and abort when a member that left had not.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 #include "model/response.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class VirtualMoves {
  public:
@@ -21,20 +21,20 @@ class VirtualMoves {
 
   bool entered(std::size_t member) const { return at_[member].entered; }
   // The member's next operation; false when another member called it something else.
-  bool enter(std::size_t member, const std::string& what, Stance stance) {
+  bool enter(std::size_t member, const std::string& what, PlanVote vote) {
     at_[member].entered = true;
     Operation& operation = operations_[at_[member].operation];
     if (operation.entered.empty()) operation.what = what;
-    operation.entered[member] = stance;
+    operation.entered[member] = vote;
     return operation.what == what;
   }
   const std::string& what(std::size_t member) const {
     return operations_.at(at_[member].operation).what;
   }
   // Of the operation the member has entered; nothing while it has to wait for others.
-  std::optional<Stance> outcome(std::size_t member) const {
+  std::optional<PlanVote> outcome(std::size_t member) const {
     const Operation& operation = operations_.at(at_[member].operation);
-    Stance strongest = Stance::willing;
+    PlanVote strongest = PlanVote::run;
     bool waits = false, impossible = false;
     for (std::size_t i = 0; i < at_.size(); ++i) {
       const auto it = operation.entered.find(i);
@@ -45,7 +45,7 @@ class VirtualMoves {
         impossible |= gone_[i];
       }
     }
-    if (impossible) return Stance::unwilling;
+    if (impossible) return PlanVote::abort;
     return waits ? std::nullopt : std::optional(strongest);
   }
   void end(std::size_t member) {
@@ -57,7 +57,7 @@ class VirtualMoves {
  private:
   struct Operation {
     std::string what;
-    std::map<std::size_t, Stance> entered;
+    std::map<std::size_t, PlanVote> entered;
   };
   struct Place {
     std::size_t operation = 0;          // under way or next
@@ -69,4 +69,4 @@ class VirtualMoves {
   std::map<std::size_t, Operation> operations_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -4,7 +4,7 @@
 // drawn from the seed, first in first out between each pair.
 //
 // What was negotiated has run when it is given out, and ends some time later. What was planned runs
-// when all members have come to it (virtual_moves.hpp); behind a response that was not willing the
+// when all members have come to it (virtual_moves.hpp); behind a response whose vote was not run the
 // planned ones are thrown away, as an engine does. `rounds` has only what ran.
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "order/order.hpp"
 #include "order/testing/virtual_moves.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // Those that ask all members every time.
 inline constexpr std::array kOrderStrategies = {
@@ -195,39 +195,39 @@ class VirtualNet {
   bool move(std::size_t index) {
     auto& queue = unended_[index];
     if (queue.empty() || !present_[index]) return false;
-    Stance stance = Stance::willing;
+    PlanVote vote = PlanVote::run;
     if (queue.front().planned) {
       if (!moves_.entered(index)) {
-        if (!moves_.enter(index, text_of(queue.front()), queue.front().stance)) {
+        if (!moves_.enter(index, text_of(queue.front()), queue.front().vote)) {
           faults.push_back({Code::internal, cat("member ", index, " runs something of its own")});
         }
         return true;
       }
       const auto outcome = moves_.outcome(index);
       if (!outcome) return false;
-      stance = *outcome;
+      vote = *outcome;
       moves_.end(index);
     }
     const Response response = std::move(queue.front());
     queue.pop_front();
-    if (response.planned && stance != Stance::unwilling) {
+    if (response.planned && vote != PlanVote::abort) {
       ++planned;
       rounds[index].push_back({response});
     }
-    if (stance != Stance::willing) {
+    if (vote != PlanVote::run) {
       for (const Response& later : queue) {
         if (!later.planned) faults.push_back({Code::internal, "it negotiates during a plan"});
       }
       queue.clear();
     }
-    at(static_cast<int>(index)).ended(response.sequence, stance, now_);
+    at(static_cast<int>(index)).ended(response.sequence, vote, now_);
     // Tests go on from what they find in `rounds`, so they have seen it.
-    if (stance != Stance::unwilling) at(static_cast<int>(index)).observed(response.sequence);
+    if (vote != PlanVote::abort) at(static_cast<int>(index)).observed(response.sequence);
     return true;
   }
   static std::string text_of(const Response& response) {
     ByteWriter bytes;
-    encode(response, bytes);
+    encode_response(response, bytes);
     return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.size()};
   }
   // Until nothing moves at this time.
@@ -271,4 +271,4 @@ class VirtualNet {
   std::map<std::pair<Rank, Rank>, std::deque<std::vector<std::byte>>> links_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using Edge = std::function<bool(std::size_t from, std::size_t to)>;
@@ -99,17 +99,17 @@ bool sound(const TopoGraph& graph) {
 }  // namespace
 
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
-                                        const std::vector<std::vector<std::uint32_t>>& places,
+                                        const std::vector<std::vector<std::uint32_t>>& board_slots,
                                         const Lesson& merged, std::size_t bucket_bytes_max) {
   // What was seen done was answered before, so every edge points forward in every iteration; only
   // a lesson that was shortened says more than that, and a cycle cannot come of it.
   const Edge edge = [&](std::size_t a, std::size_t b) {
     return merged.edge(a, b) &&
-           std::all_of(places.begin(), places.end(),
+           std::all_of(board_slots.begin(), board_slots.end(),
                        [&](const auto& iteration) { return iteration[a] < iteration[b]; });
   };
   Rankings rankings(units.size(), 0);
-  for (const auto& iteration : places) {
+  for (const auto& iteration : board_slots) {
     for (std::size_t u = 0; u < units.size(); ++u) rankings[u] += iteration[u];
   }
   return bucket_up(units, linear_extension(units, rankings, edge), edge, bucket_bytes_max);
@@ -135,4 +135,4 @@ std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t buck
                    bucket_bytes_max);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

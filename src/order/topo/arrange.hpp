@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "order/topo/learn.hpp"
+#include "order/topo/iteration_learner.hpp"
 #include "order/topo/plan.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 // Edges run from a unit that must end to one that is submitted only then.
 struct TopoGraph {
@@ -27,10 +27,10 @@ struct TopoGraph {
 
 // `places` by iteration, by unit; `merged` is about the same units.
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
-                                        const std::vector<std::vector<std::uint32_t>>& places,
+                                        const std::vector<std::vector<std::uint32_t>>& board_slots,
                                         const Lesson& merged, std::size_t bucket_bytes_max);
 // Null when the graph has a cycle, an edge to nowhere, a name twice, or a unit that cannot be
 // planned.
 std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max);
 
-}  // namespace unisono
+}  // namespace unisono::order

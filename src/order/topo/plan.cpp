@@ -9,7 +9,7 @@
 
 #include "base/data/hash.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 constexpr std::size_t kRequestBytesMin = 8;
@@ -85,7 +85,7 @@ void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
   for (const auto& bucket : buckets_) {
     out.put(static_cast<std::uint32_t>(bucket.size()));
-    for (const Request& request : bucket) unisono::encode(request, out);
+    for (const Request& request : bucket) encode_request(request, out);
   }
 }
 
@@ -114,4 +114,4 @@ std::shared_ptr<const TopoPlan> TopoPool::share(std::shared_ptr<const TopoPlan> 
   return plan;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -18,12 +18,12 @@
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 using TopoUnit = std::vector<Request>;  // in order of name
 
 // Whether a response to these requests could be planned: allreduces that one collective carries, of
-// elements wide enough to add up every member's stance.
+// elements wide enough to add up every member's vote.
 bool plannable(std::span<const Request> tensors);
 // Whether two tensors can travel in one collective.
 bool travel_together(const Request& a, const Request& b);
@@ -72,4 +72,4 @@ class TopoPool {
   std::unordered_map<std::uint64_t, std::weak_ptr<const TopoPlan>> plans_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 PlannedRun::PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence,
                        TopoTimes times, Time now)
@@ -37,33 +37,33 @@ Time PlannedRun::deadline() const {
 void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
   while (!stopped_at_) {
     if (slots_.next_full()) {
-      give_out(extras_.empty() ? Stance::willing : Stance::last, responses);
+      give_out(extras_.empty() ? PlanVote::run : PlanVote::run_then_stop, responses);
       active_at_ = now;
     } else if (now >= stop_at()) {
       impatient_ = !member_left_ && !hurried() && slots_.filled() == 0;
-      give_out(Stance::unwilling, responses);
+      give_out(PlanVote::abort, responses);
     } else {
       return;
     }
   }
 }
 
-void PlannedRun::give_out(Stance stance, std::vector<Response>& responses) {
-  if (stance != Stance::willing) stopped_at_ = slots_.next();
+void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
+  if (vote != PlanVote::run) stopped_at_ = slots_.next();
   Response response;
   response.sequence = first_sequence_ + slots_.next();
   response.tensors = slots_.give_out();
   response.set = response.tensors.front().set;
   response.planned = true;
-  response.stance = stance;
+  response.vote = vote;
   responses.push_back(std::move(response));
 }
 
-bool PlannedRun::ended(std::uint64_t sequence, Stance stance, Time now) {
+bool PlannedRun::ended(std::uint64_t sequence, PlanVote vote, Time now) {
   UNISONO_CHECK(slots_.unended() > 0 && sequence == first_sequence_ + slots_.oldest());
   active_at_ = now;
-  if (stance != Stance::unwilling) slots_.oldest_ended();
-  return stance != Stance::willing;
+  if (vote != PlanVote::abort) slots_.oldest_ended();
+  return vote != PlanVote::run;
 }
 
 std::vector<Request> PlannedRun::in_order(Turned turned) {
@@ -76,4 +76,4 @@ std::vector<Request> PlannedRun::in_order(Turned turned) {
   return requests;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

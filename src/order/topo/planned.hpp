@@ -3,14 +3,14 @@
 // One member following a plan: emits buckets as they fill, and knows when to stop.
 //
 //   what happens here                                  the next bucket goes out
-//   its slots are full                                 willing
+//   its slots are full                                 run
 //   ... and something came that is not in the plan     last, and nothing after it
-//   slots stay open although it is high time           unwilling, and nothing after it
+//   slots stay open although it is high time           abort, and nothing after it
 //
 // It is high time when nothing happened here for `patience` while something waits; with something
 // unplanned or a nudge, when nothing happened for `grace`, or at once when no slot is filled; when
-// a member left, at once. The plan is over when the strongest stance of all members for a bucket is
-// not `willing`: ended() learns it at the same position on every member.
+// a member left, at once. The plan is over when the strongest vote of all members for a bucket is
+// not `run`: ended() learns it at the same position on every member.
 // Thread: the owner's.
 #pragma once
 
@@ -22,9 +22,9 @@
 
 #include "base/clock.hpp"
 #include "model/response.hpp"
-#include "order/topo/slots.hpp"
+#include "order/topo/plan_slots.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct TopoTimes {
   Nanos grace{2'000'000};
@@ -47,7 +47,7 @@ class PlannedRun {
   Time deadline() const;
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
   // True: the plan is over.
-  bool ended(std::uint64_t sequence, Stance stance, Time now);
+  bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
   // After the plan is over.
   std::uint64_t next_sequence() const { return first_sequence_ + slots_.oldest(); }
@@ -64,10 +64,10 @@ class PlannedRun {
   bool something_waits() const { return slots_.filled() + slots_.unended() + extras_.size() > 0; }
   bool hurried() const { return !extras_.empty() || nudge_ > slots_.next(); }
   Time stop_at() const;
-  void give_out(Stance stance, std::vector<Response>& responses);
+  void give_out(PlanVote vote, std::vector<Response>& responses);
   std::vector<Request> in_order(Turned turned);
 
-  TopoSlots slots_;
+  PlanSlots slots_;
   const std::uint64_t first_sequence_;
   const TopoTimes times_;
   Turned extras_;                       // not in the plan
@@ -78,4 +78,4 @@ class PlannedRun {
   Time active_at_;                      // something happened here last
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -7,7 +7,7 @@
 
 #include "order/messages/messages.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 TopoTalk::TopoTalk(const Members& members, int radix, SetId set) : members_(members), set_(set) {
   if (members.me > 0) parent_ = (members.me - 1) / radix;
@@ -120,4 +120,4 @@ Result<TopoNudge> TopoTalk::receive_nudge(Rank from, ByteReader& in) const {
   return nudge;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

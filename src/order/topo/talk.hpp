@@ -15,10 +15,10 @@
 
 #include "model/members.hpp"
 #include "order/order.hpp"
-#include "order/topo/learn.hpp"
+#include "order/topo/iteration_learner.hpp"
 #include "order/topo/plan.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 enum class TopoMessageType : std::uint8_t { inner = 1, lesson = 2, plan = 3, nudge = 4 };
 
@@ -67,4 +67,4 @@ class TopoTalk {
   std::vector<OrderMessage> outbox_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -11,11 +11,11 @@
 #include "base/data/text.hpp"
 #include "order/messages/messages.hpp"
 #include "order/switch/switchable_mail.hpp"
-#include "order/topo/learn.hpp"
-#include "order/topo/level.hpp"
+#include "order/topo/iteration_learner.hpp"
+#include "order/topo/iteration_balance.hpp"
 #include "order/topo/talk.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // The members' consent to a plan is a request of this name, invisible outside.
@@ -94,9 +94,9 @@ class Topo final : public Order {
     if (planned_) planned_->member_left();
   }
 
-  void ended(std::uint64_t sequence, Stance stance, Time now) override {
+  void ended(std::uint64_t sequence, PlanVote vote, Time now) override {
     if (planned_ && sequence >= planned_->first_sequence()) {
-      if (planned_->ended(sequence, stance, now)) fall_back(now);
+      if (planned_->ended(sequence, vote, now)) fall_back(now);
       return;
     }
     while (!given_.empty() && given_.front().sequence <= sequence) tell_inner_ended(now);
@@ -191,7 +191,7 @@ class Topo final : public Order {
     talk_.learned(learn_.lesson(attempt_));
     if (talk_.leads()) {
       units_ = learn_.units();
-      places_ = learn_.places();
+      places_ = learn_.board_slots();
     }
     if (Status status = pass_on(now); !status) fault_ = status;
   }
@@ -329,7 +329,7 @@ class Topo final : public Order {
 
   void tell_inner_ended(Time now) {
     const Given& given = given_.front();
-    if (given.epoch == mail_.epoch()) inner_->ended(given.inner_sequence, Stance::willing, now);
+    if (given.epoch == mail_.epoch()) inner_->ended(given.inner_sequence, PlanVote::run, now);
     given_.pop_front();
   }
 
@@ -340,8 +340,8 @@ class Topo final : public Order {
   std::unique_ptr<Order> inner_;
   EpochMail mail_;                      // of the inner order
   TopoTalk talk_;
-  TopoLearn learn_;
-  TopoLevel level_;
+  IterationLearner learn_;
+  IterationBalance level_;
   State state_ = State::learning;
   std::uint64_t attempt_ = 0;           // at a plan
   int wanted_;                          // equal iterations before the next attempt
@@ -386,4 +386,4 @@ std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

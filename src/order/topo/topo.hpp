@@ -13,7 +13,7 @@
 //   adopted    a round ends with all planned tensors answered        planned
 //              equally often
 //              something else was answered                           learning
-//   planned    a bucket ended with a stance that is not willing      learning
+//   planned    a bucket ended with a vote other than run          learning
 //
 // While planned, what is not in the plan waits; see topo_planned.hpp for how a plan ends.
 #pragma once
@@ -27,7 +27,7 @@
 #include "order/topo/plan.hpp"
 #include "order/topo/planned.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct TopoPolicy {
   std::string_view name = "topo";
@@ -51,4 +51,4 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings);
 // Plans what has proved stable; backs off to the inner order for long when plans keep breaking.
 std::unique_ptr<Order> make_auto(Members members, OrderSettings settings);
 
-}  // namespace unisono
+}  // namespace unisono::order

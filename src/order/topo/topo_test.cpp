@@ -8,7 +8,7 @@
 #include "order/topo/testing/net.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using testing::HasSubstr;
@@ -349,4 +349,4 @@ TEST(TopoPlan, DecodesOnlyWholeValidPlans) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -6,7 +6,7 @@
 #include "base/check.hpp"
 #include "order/tree/tree.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 std::int32_t priority_of(const CachedResponse& cached) {
@@ -185,7 +185,7 @@ void TreeOrder::answer_inquiry(const std::string& name, Time now) {
   if (root_) return;
   if (held_) held_->inquire(name, now, batch_);
   if (local_.find(name) != nullptr) return;
-  batch_.deed({me_, last_name_, last_name_.empty() ? Nanos(0) : now - last_at_});
+  batch_.activity({me_, last_name_, last_name_.empty() ? Nanos(0) : now - last_at_});
 }
 
 void TreeOrder::post_down(const std::vector<std::byte>& message, OrderOutput& out) const {
@@ -197,7 +197,7 @@ void TreeOrder::post_down(const std::vector<std::byte>& message, OrderOutput& ou
 void TreeOrder::emit(OrderOutput& out) {
   if (rounds_.empty()) return;
   for (Response& response : rounds_.front()) {
-    local_.spare_newer(response);
+    local_.drop_resubmitted(response);
     out.responses.push_back(std::move(response));
   }
   rounds_.pop_front();
@@ -214,4 +214,4 @@ void TreeOrder::fail_own(OrderOutput& out) {
   join_held_back_ = nullptr;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

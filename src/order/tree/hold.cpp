@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 HeldParcels::HeldParcels(TreeShape shape, int me, Nanos patience)
     : shape_(shape), me_(me), parts_(1 + shape.child_count(me)), patience_(patience),
@@ -175,4 +175,4 @@ void HeldParcels::join_answered(const MemberBits* counted) {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

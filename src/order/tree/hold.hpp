@@ -20,7 +20,7 @@
 #include "order/tree/messages.hpp"
 #include "order/tree/shape.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class HeldParcels {
  public:
@@ -75,4 +75,4 @@ class HeldParcels {
   Time next_flush_ = kNever;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

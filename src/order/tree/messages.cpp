@@ -7,7 +7,7 @@
 #include "order/cache/bits.hpp"
 #include "order/messages/varint.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 enum ParcelFlag : std::uint8_t { kSome = 1, kKnownParcelFlags = 1 };
@@ -84,7 +84,7 @@ void put_answer(ByteWriter& out, const Answer& answer) {
     return;
   }
   out.put(AnswerForm::whole);
-  encode(response, out);
+  encode_response(response, out);
   if (response.error.ok()) return;
   for (std::size_t i = 0; i < answer.counted.size(); ++i) {
     const bool same = i > 0 && answer.counted[i] == answer.counted[i - 1];
@@ -130,7 +130,7 @@ std::vector<std::byte> encode_parcel(std::span<LocalQueue::Entry* const> entries
   put_varint(out, requests.size());
   for (const Request* request : requests) {
     ByteWriter one;
-    encode(*request, one);
+    encode_request(*request, one);
     put_varint(out, one.size());
     out.put_raw(one.bytes());
   }
@@ -198,16 +198,16 @@ std::vector<std::byte> UpBatch::encode(std::uint64_t number, std::uint64_t round
     put_varint(out, parcel.bytes.size());
     out.put_raw(parcel.bytes);
   }
-  put_varint(out, deeds_.size());
-  for (const Deed& deed : deeds_) {
-    put_varint(out, static_cast<std::uint64_t>(deed.member));
-    put_short_text(out, deed.name);
-    put_age(out, deed.age);
+  put_varint(out, activities_.size());
+  for (const LastActivity& activity : activities_) {
+    put_varint(out, static_cast<std::uint64_t>(activity.member));
+    put_short_text(out, activity.name);
+    put_age(out, activity.age);
   }
   ready_.clear();
   invalid_.clear();
   parcels_.clear();
-  deeds_.clear();
+  activities_.clear();
   return out.take();
 }
 
@@ -222,7 +222,7 @@ Result<UpMessage> decode_up(Rank from, std::span<const std::byte> message, const
   up.round = get_varint(in);
   up.ready = get_positions(in);
   up.invalid = get_positions(in);
-  std::optional<MemberBits> subtree;    // made when the first parcel or deed asks for it
+  std::optional<MemberBits> subtree;    // made when the first parcel or activity asks for it
   const auto speaks_for = [&](const MemberBits& members) {
     if (!subtree) subtree = shape.subtree(child);
     return !members.empty() && members.within(*subtree);
@@ -242,10 +242,10 @@ Result<UpMessage> decode_up(Rank from, std::span<const std::byte> message, const
     one.set(static_cast<int>(member));
     if (!speaks_for(one)) in.fail();
     std::string name(get_short_text(in));
-    up.deeds.push_back({static_cast<int>(member), std::move(name), get_age(in)});
+    up.activities.push_back({static_cast<int>(member), std::move(name), get_age(in)});
   }
   const bool empty =
-      up.ready.empty() && up.invalid.empty() && up.parcels.empty() && up.deeds.empty();
+      up.ready.empty() && up.invalid.empty() && up.parcels.empty() && up.activities.empty();
   if (!in.finished() || empty) return malformed(from, "it does not parse as a message up the tree");
   return up;
 }
@@ -320,4 +320,4 @@ Result<DownMessage> decode_down(Rank from, std::span<const std::byte> message, i
   return down;
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

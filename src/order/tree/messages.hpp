@@ -3,7 +3,7 @@
 // What the members of the tree and cache strategies send each other (docs/WIRE_FORMAT.md, "Order").
 //
 // Up, from child to parent: cached positions that the whole subtree submitted, positions to erase,
-// parcels (one request, or one group) with who sent them, and last deeds of late members.
+// parcels (one request, or one group) with who sent them, and last activities of late members.
 // Down, from parent to children: what to erase, which tensors to inquire after, and answers.
 // Decoding checks everything that can be checked without state; views point into the message.
 #pragma once
@@ -19,7 +19,7 @@
 #include "order/messages/messages.hpp"
 #include "order/tree/shape.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct ParcelView {
   std::string_view group;               // "" = one ungrouped request
@@ -34,7 +34,7 @@ std::vector<std::byte> encode_parcel(std::span<LocalQueue::Entry* const> entries
 // Nothing when it does not parse; the requests themselves are not looked into.
 std::optional<ParcelView> view_parcel(std::span<const std::byte> bytes);
 
-struct Deed {
+struct LastActivity {
   int member = 0;
   std::string name;                     // "" = it has submitted nothing yet
   Nanos age{0};
@@ -52,7 +52,7 @@ struct UpMessage {
   std::vector<std::uint32_t> ready;     // positions, ascending
   std::vector<std::uint32_t> invalid;   // positions, ascending
   std::vector<UpParcel> parcels;
-  std::vector<Deed> deeds;
+  std::vector<LastActivity> activities;
 };
 
 // Collects what one message carries up.
@@ -63,11 +63,11 @@ class UpBatch {
   void whole(std::span<const std::byte> parcel, Nanos age);
   // Parcels that are the same and follow each other become one.
   void some(const MemberBits& members, std::span<const std::byte> parcel, Nanos age);
-  void deed(Deed deed) { deeds_.push_back(std::move(deed)); }
+  void activity(LastActivity activity) { activities_.push_back(std::move(activity)); }
   // The position means something else from now on.
   void forget(std::uint32_t position);
   bool empty() const {
-    return ready_.empty() && invalid_.empty() && parcels_.empty() && deeds_.empty();
+    return ready_.empty() && invalid_.empty() && parcels_.empty() && activities_.empty();
   }
   void clear() { *this = {}; }
   // Empties the batch.
@@ -81,7 +81,7 @@ class UpBatch {
   };
   std::vector<std::uint32_t> ready_, invalid_;
   std::vector<Parcel> parcels_;
-  std::vector<Deed> deeds_;
+  std::vector<LastActivity> activities_;
 };
 
 // `child`: the sender's index. Members it speaks for are in its subtree.
@@ -105,4 +105,4 @@ std::vector<std::byte> encode_down(const DownMessage& down);
 Result<DownMessage> decode_down(Rank from, std::span<const std::byte> message, int members,
                                 SetId set, std::uint64_t next_sequence);
 
-}  // namespace unisono
+}  // namespace unisono::order

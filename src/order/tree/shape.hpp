@@ -9,7 +9,7 @@
 
 #include "order/messages/member_bits.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct TreeShape {
   int members = 1;
@@ -37,4 +37,4 @@ struct TreeShape {
   }
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 // Half of the time to a stall report or failure, whichever is first: by then the root has seen who
@@ -116,4 +116,4 @@ std::unique_ptr<Order> make_cache(Members members, OrderSettings settings) {
   return std::make_unique<TreeOrder>("cache", std::move(members), settings, true);
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

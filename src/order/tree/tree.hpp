@@ -34,7 +34,7 @@
 #include "order/tree/hold.hpp"
 #include "order/tree/messages.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 class TreeOrder final : public Order {
  public:
@@ -123,4 +123,4 @@ class TreeOrder final : public Order {
   Time last_at_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -8,7 +8,7 @@
 #include "order/testing/contract.hpp"
 #include "order/tree/shape.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 using namespace std::chrono_literals;
@@ -234,4 +234,4 @@ INSTANTIATE_TEST_SUITE_P(All, DeepTree,
                          case_name);
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

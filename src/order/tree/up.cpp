@@ -7,7 +7,7 @@
 #include "base/data/text.hpp"
 #include "order/tree/tree.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 void TreeOrder::send_own(Time now) {
   if (local_.has_unsent()) {
@@ -135,11 +135,11 @@ Status TreeOrder::receive_up(int child, std::span<const std::byte> message, Time
   for (const UpParcel& parcel : up->parcels) {
     if (Status status = receive_parcel(child, parcel, now); !status) return status;
   }
-  for (Deed& deed : up->deeds) {
+  for (LastActivity& activity : up->activities) {
     if (root_) {
-      root_->tally.heard_from(deed.member, deed.name, now + -deed.age);
+      root_->tally.heard_from(activity.member, activity.name, now + -activity.age);
     } else {
-      batch_.deed(std::move(deed));
+      batch_.activity(std::move(activity));
     }
   }
   return {};
@@ -194,4 +194,4 @@ Status TreeOrder::receive_parcel(int child, const UpParcel& up, Time now) {
   return status.ok() ? Status{} : malformed(from, status.message());
 }
 
-}  // namespace unisono
+}  // namespace unisono::order

@@ -22,11 +22,11 @@
 #include "base/data/text.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 constexpr std::uint32_t kNoteMagic = 0x324A4E55;  // "UNJ2"
-constexpr std::size_t kNoteBytesMost = 1024;
+constexpr std::size_t kNoteBytesMax = 1024;
 
 // When a process started, in clock ticks since boot; tells a pid from one used again. 0: gone.
 std::uint64_t start_time(std::int64_t pid) {
@@ -199,12 +199,13 @@ Result<std::optional<JobNote>> JobFile::look() const {
                                  : ::lstat(path_.c_str(), &about) == 0;
   if (!seen) return trouble("cannot inspect", path_);
   if (!file.valid() || !S_ISREG(about.st_mode) || !is_private(about)) {
-    return Status(Code::refused, cat("the job file ", path_, " is not a private file of this user (",
-                                     owner_text(about), "; wanted: a plain file, owner uid ",
-                                     ::geteuid(), ", mode 0600); remove it, or set UNISONO_JOB_DIR "
-                                     "to a folder of your own on every rank"));
+    return Status(Code::refused,
+                  cat("the job file ", path_, " is not a private file of this user (",
+                      owner_text(about), "; wanted: a plain file, owner uid ", ::geteuid(),
+                      ", mode 0600); remove it, or set UNISONO_JOB_DIR "
+                      "to a folder of your own on every rank"));
   }
-  std::vector<std::byte> bytes(kNoteBytesMost);
+  std::vector<std::byte> bytes(kNoteBytesMax);
   const ssize_t n = ::read(file.get(), bytes.data(), bytes.size());
   const auto written = parse_note(
       std::span<const std::byte>(bytes).first(static_cast<std::size_t>(std::max<ssize_t>(n, 0))));
@@ -212,4 +213,4 @@ Result<std::optional<JobNote>> JobFile::look() const {
   return std::optional(written->note);
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -19,7 +19,7 @@
 #include "rendezvous/handshake/handshake.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 struct JobNote {
   JobKey key{};
@@ -69,4 +69,4 @@ class JobFile {
   Answers answers_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 struct Folder {
@@ -105,7 +105,8 @@ TEST(JobFile, SecondRankZeroIsRefused) {
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
 }
 
@@ -118,7 +119,8 @@ TEST(JobFile, NoteOfAnotherHostCountsWhileItsMakerAnswers) {
     EXPECT_EQ(note.address, "far:9");
     return answers;
   });
-  write_file(zero.path(), encode_note({{make_job_key(), "far:9"}, "another boot:1", ::getpid(), 1}));
+  write_file(zero.path(),
+             encode_note({{make_job_key(), "far:9"}, "another boot:1", ::getpid(), 1}));
   EXPECT_TRUE(zero.look().value().has_value());
   EXPECT_EQ(zero.leave({make_job_key(), "b:2"}).code(), Code::refused);
   answers = false;
@@ -165,7 +167,8 @@ TEST(JobFile, FolderOthersCanEnterIsRefusedByNameOwnerAndMend) {
   ::chmod(inside.c_str(), 0777);
   const Status open = make_private_folder(inside);
   EXPECT_EQ(open.code(), Code::refused);
-  for (const std::string& part : {inside, std::string("mode 0777"), std::string("UNISONO_JOB_DIR")}) {
+  for (const std::string& part :
+       {inside, std::string("mode 0777"), std::string("UNISONO_JOB_DIR")}) {
     EXPECT_NE(open.message().find(part), std::string::npos) << open.message();
   }
   const std::string link = folder.path + "/link";
@@ -183,4 +186,4 @@ TEST(JobFile, ParserTakesNothingButAWholeNote) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -15,15 +15,15 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "rendezvous/connect/connect.hpp"
-#include "rendezvous/bootstrap/council.hpp"
-#include "rendezvous/handshake/doorkeeper.hpp"
+#include "rendezvous/bootstrap/root_exchange.hpp"
+#include "rendezvous/handshake/stray_connection_guard.hpp"
 #include "rendezvous/bootstrap/job_file.hpp"
-#include "rendezvous/bootstrap/lobby.hpp"
-#include "rendezvous/bootstrap/meeting.hpp"
+#include "rendezvous/bootstrap/bootstrap_loop.hpp"
+#include "rendezvous/bootstrap/rendezvous.hpp"
 #include "rendezvous/connect/probe.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 constexpr Nanos kLookAgain{5'000'000};
@@ -60,10 +60,10 @@ Status open_listener(const std::string& bind_host, const std::string& seen_as, i
   return {};
 }
 
-Status open_as_zero(const Seat& seat, JobFile& file, Door& door) {
-  if (seat.listen_fd >= 0) {
+Status open_as_zero(const LaunchIdentity& launch_identity, JobFile& file, Door& door) {
+  if (launch_identity.listen_fd >= 0) {
     // The launcher's descriptor stays open, so that a second join of this process finds it.
-    door.listener = Fd(::fcntl(seat.listen_fd, F_DUPFD_CLOEXEC, 0));
+    door.listener = Fd(::fcntl(launch_identity.listen_fd, F_DUPFD_CLOEXEC, 0));
     if (!door.listener.valid()) {
       return Status(Code::invalid_argument,
                     cat("cannot use the launcher's listening socket: ", std::strerror(errno)));
@@ -71,16 +71,17 @@ Status open_as_zero(const Seat& seat, JobFile& file, Door& door) {
     ::fcntl(door.listener.get(), F_SETFL, ::fcntl(door.listener.get(), F_GETFL) | O_NONBLOCK);
     const auto port = port_of(door.listener);
     if (!port) return port.status();
-    const auto named = parse_address(seat.address);
+    const auto named = parse_address(launch_identity.address);
     door.address = address_text(named ? named.value().host : "127.0.0.1", port.value());
-  } else if (!seat.address.empty()) {
-    const auto named = parse_address(seat.address);
+  } else if (!launch_identity.address.empty()) {
+    const auto named = parse_address(launch_identity.address);
     if (!named) return named.status();
     const HostPort& at = named.value();
-    const std::string bind_host = seat.bind_host.empty() ? at.host : seat.bind_host;
+    const std::string bind_host =
+        launch_identity.bind_host.empty() ? at.host : launch_identity.bind_host;
     if (Status bad = open_listener(bind_host, at.host, at.port, door); !bad.ok()) return bad;
   } else {
-    std::string host = seat.bind_host;
+    std::string host = launch_identity.bind_host;
     if (host.empty() || is_any_address(host)) {
       auto own = own_address();
       if (!own) return own.status();
@@ -96,9 +97,9 @@ Status open_as_zero(const Seat& seat, JobFile& file, Door& door) {
   return {};
 }
 
-Status find_zero(const Seat& seat, const JobFile& file, const Clock& clock, Time deadline,
-                 Door& door) {
-  std::string address = seat.address;
+Status find_zero(const LaunchIdentity& launch_identity, const JobFile& file, const Clock& clock,
+                 Time deadline, Door& door) {
+  std::string address = launch_identity.address;
   while (address.empty()) {
     const auto note = file.look();
     if (!note) return note.status();
@@ -123,8 +124,8 @@ Status find_zero(const Seat& seat, const JobFile& file, const Clock& clock, Time
   return {};
 }
 
-Status open_as_member(const Seat& seat, Door& door) {
-  std::string bind_host = seat.bind_host, seen_as = seat.bind_host;
+Status open_as_member(const LaunchIdentity& launch_identity, Door& door) {
+  std::string bind_host = launch_identity.bind_host, seen_as = launch_identity.bind_host;
   if (bind_host.empty() || is_any_address(bind_host)) {
     auto own = local_address_towards(door.zero);
     if (!own) return own.status();
@@ -134,32 +135,34 @@ Status open_as_member(const Seat& seat, Door& door) {
   return open_listener(bind_host, seen_as, 0, door);
 }
 
-Card card_of(const Options& options, const Seat& seat, const Door& door) {
-  Card card;
-  card.rank = seat.identity.rank;
-  card.size = seat.identity.size;
-  card.host = seat.identity.host.empty() ? host_name() : seat.identity.host;
-  card.pid = ::getpid();
-  card.address = door.address;
-  card.place = place_name();
-  card.options = options.agreed_text();
-  // A seat without a source was made by hand: its local_* are defaults, not a launcher's word.
-  if (!seat.identity.source.empty()) {
-    card.local_rank = seat.identity.local_rank;
-    card.local_size = seat.identity.local_size;
+PeerRecord card_of(const Options& options, const LaunchIdentity& launch_identity,
+                   const Door& door) {
+  PeerRecord peer_record;
+  peer_record.rank = launch_identity.identity.rank;
+  peer_record.size = launch_identity.identity.size;
+  peer_record.host =
+      launch_identity.identity.host.empty() ? host_name() : launch_identity.identity.host;
+  peer_record.pid = ::getpid();
+  peer_record.address = door.address;
+  peer_record.place = place_name();
+  peer_record.options = options.agreed_text();
+  // A launch_identity without a source was made by hand: its local_* are defaults, not a launcher's word.
+  if (!launch_identity.identity.source.empty()) {
+    peer_record.local_rank = launch_identity.identity.local_rank;
+    peer_record.local_size = launch_identity.identity.local_size;
   }
   if (options.transport != "tcp") {
     unsigned char name[16];
     char hex[2 * sizeof name + 1];
     randombytes_buf(name, sizeof name);
-    card.unix_name = cat("unisono-", sodium_bin2hex(hex, sizeof hex, name, sizeof name));
+    peer_record.unix_name = cat("unisono-", sodium_bin2hex(hex, sizeof hex, name, sizeof name));
   }
-  return card;
+  return peer_record;
 }
 
-MeshSettings mesh_settings(const Options& options, const std::string& name, Rank rank,
+transport::MeshSettings mesh_settings(const Options& options, const std::string& name, Rank rank,
                            std::vector<PeerInfo> peers) {
-  MeshSettings settings;
+  transport::MeshSettings settings;
   settings.name = name;
   settings.rank = rank;
   settings.suspect_after = seconds_to_nanos(options.suspect_s);
@@ -168,46 +171,46 @@ MeshSettings mesh_settings(const Options& options, const std::string& name, Rank
   return settings;
 }
 
-JoinedJob join_alone(const Options& options, const Seat& seat) {
+JoinedJob join_alone(const Options& options, const LaunchIdentity& launch_identity) {
   JoinedJob job;
-  job.identity = seat.identity;
+  job.identity = launch_identity.identity;
   job.identity.local_rank = job.identity.cross_rank = 0;
   job.identity.local_size = job.identity.cross_size = 1;
   if (job.identity.host.empty()) job.identity.host = host_name();
   job.peers = {{0, job.identity.host, ::getpid()}};
-  job.transport =
-      make_mesh(mesh_settings(options, "alone", 0, job.peers), std::vector<PeerLanes>(1));
+  job.transport = transport::make_mesh(mesh_settings(options, "alone", 0, job.peers),
+                                       std::vector<transport::PeerLanes>(1));
   return job;
 }
 
 }  // namespace
 
-Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock& clock,
-                           Poller& poller, Doorbell& bell) {
-  if (seat.identity.size == 1) return join_alone(options, seat);
+Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_identity,
+                           const Clock& clock, Poller& poller, Doorbell& bell) {
+  if (launch_identity.identity.size == 1) return join_alone(options, launch_identity);
   UNISONO_CHECK(sodium_init() >= 0);
-  const Rank self = seat.identity.rank;
+  const Rank self = launch_identity.identity.rank;
   const Time deadline = clock.now() + seconds_to_nanos(options.join_timeout_s);
 
   Door door;
-  if (!seat.key.empty()) {
-    UNISONO_CHECK(seat.key.size() == kKeyBytes);
-    std::memcpy(door.key.data(), seat.key.data(), kKeyBytes);
+  if (!launch_identity.key.empty()) {
+    UNISONO_CHECK(launch_identity.key.size() == kKeyBytes);
+    std::memcpy(door.key.data(), launch_identity.key.data(), kKeyBytes);
   }
   const char* folder = std::getenv("UNISONO_JOB_DIR");
-  const Hello as{kProtocolVersion, Purpose::join, self, seat.identity.size, 0};
-  JobFile file(seat.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
+  const Hello as{kProtocolVersion, Purpose::join, self, launch_identity.identity.size, 0};
+  JobFile file(launch_identity.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
     return rank_zero_answers(note, as, std::min(kProbePatience, deadline - clock.now()));
   });
-  Status opened =
-      self == 0 ? open_as_zero(seat, file, door) : find_zero(seat, file, clock, deadline, door);
-  if (opened.ok() && self != 0) opened = open_as_member(seat, door);
+  Status opened = self == 0 ? open_as_zero(launch_identity, file, door)
+                            : find_zero(launch_identity, file, clock, deadline, door);
+  if (opened.ok() && self != 0) opened = open_as_member(launch_identity, door);
   if (!opened.ok()) return opened;
 
   JoinedJob job;
-  Card mine = card_of(options, seat, door);
+  PeerRecord mine = card_of(options, launch_identity, door);
   if (options.transport != "tcp") {
-    auto hood = Neighbourhood::create(self, seat.identity.size,
+    auto hood = arena::Neighbourhood::create(self, launch_identity.identity.size,
                                       static_cast<std::size_t>(options.arena_bytes), bell.ringer());
     if (hood) {
       job.neighbourhood = std::move(hood).value();
@@ -216,26 +219,26 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
       mine.unix_name.clear();
     }
   }
-  Lobby lobby(door.key, self, seat.identity.size, clock);
-  lobby.open(std::move(door.listener));
+  BootstrapLoop bootstrap(door.key, self, launch_identity.identity.size, clock);
+  bootstrap.open(std::move(door.listener));
   if (!mine.unix_name.empty()) {
     auto listener = listen_unix(mine.unix_name);
     if (listener) {
-      lobby.open(std::move(*listener));
+      bootstrap.open(std::move(*listener));
     } else {
       mine.unix_name.clear();
     }
   }
 
-  auto met = self == 0
-                 ? meet_as_zero(lobby, mine, options.join_timeout_s, [&] { file.take_away(); })
-                 : meet_as_member(lobby, mine, door.zero, deadline);
+  auto met = self == 0 ? rendezvous_as_root(bootstrap, mine, options.join_timeout_s,
+                                            [&] { file.take_away(); })
+                       : rendezvous_as_member(bootstrap, mine, door.zero, deadline);
   if (!met) return met.status();
-  for (const Card& card : met->cards) job.peers.push_back(card.peer());
-  Council council(lobby, self, std::move(met->channels), job.peers, deadline);
+  for (const PeerRecord& peer_record : met->peer_records) job.peers.push_back(peer_record.peer());
+  RootExchange root_exchange(bootstrap, self, std::move(met->channels), job.peers, deadline);
   auto connected =
-      connect_peers({lobby, council, poller, bell, job.neighbourhood.get(), deadline},
-                    met->cards, self, options);
+      connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), deadline},
+                    met->peer_records, self, options);
   if (!connected) return connected.status();
   if (!connected->seals.empty()) {
     log_line(LogLevel::info, cat("rank ", self, ": integrity ", options.integrity,
@@ -245,16 +248,16 @@ Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock
                                  connected->seals));
   }
 
-  job.identity = seat.identity;
+  job.identity = launch_identity.identity;
   job.identity.host = mine.host;
-  settle_locality(met->cards, connected->shares, job.identity);
-  job.transport = make_mesh(mesh_settings(options, connected->name, self, job.peers),
+  settle_locality(met->peer_records, connected->shares, job.identity);
+  job.transport = transport::make_mesh(mesh_settings(options, connected->name, self, job.peers),
                             std::move(connected->lanes));
   if (self == 0) {
-    job.doorkeeper = make_doorkeeper(lobby.take_first_listener(), door.key, poller, clock,
-                                     lobby.reception().strangers());
+    job.stray_guard = make_stray_guard(bootstrap.take_first_listener(), door.key, poller, clock,
+                                     bootstrap.acceptor().strangers());
   }
   return job;
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

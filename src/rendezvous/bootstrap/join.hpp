@@ -21,11 +21,11 @@
 #include "unisono/options.hpp"
 #include "unisono/unisono.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 // Where this process sits, before it has met anyone.
-struct Seat {
-  Identity identity;                    // rank, size, local_*, source ("unisono run", "torchrun", ...)
+struct LaunchIdentity {
+  Identity identity;  // rank, size, local_*, source ("unisono run", "torchrun", ...)
   std::string address;                  // host:port where rank 0 listens; "" = by the job file
   int listen_fd = -1;                   // rank 0: socket the launcher bound already, or -1
   std::string bind_host = "127.0.0.1";  // what this rank listens on for its peers
@@ -37,14 +37,14 @@ using Lookup = std::function<std::optional<std::string>(const std::string&)>;
 
 // The first that fits of: unisono run, HOROVOD_*, torchrun, Open MPI, PMI/PMIx, Slurm, alone.
 // Two that contradict each other are an error naming both.
-Result<Seat> seat_from_environment(const Lookup& lookup);
+Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup);
 
 // Rank 0 keeps its door open during the job; whoever knocks is a stranger, counted and sent away.
 // Bounded: at most 16 pending, 64 bytes and 2 s each.
-class Doorkeeper {
+class StrayConnectionGuard {
  public:
-  virtual ~Doorkeeper() = default;
-  // Called when the poller reports the doorkeeper's key, and at deadline().
+  virtual ~StrayConnectionGuard() = default;
+  // Called when the poller reports the stray_guard's key, and at deadline().
   virtual void serve(Time now) = 0;
   virtual Time deadline() const = 0;
   virtual std::uint64_t strangers() const = 0;
@@ -53,9 +53,9 @@ class Doorkeeper {
 struct JoinedJob {
   Identity identity;
   std::vector<PeerInfo> peers;          // by rank
-  std::unique_ptr<Transport> transport;
-  std::shared_ptr<Neighbourhood> neighbourhood;  // null: no memory is shared
-  std::unique_ptr<Doorkeeper> doorkeeper;  // rank 0 of several only
+  std::unique_ptr<transport::Transport> transport;
+  std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: no memory is shared
+  std::unique_ptr<StrayConnectionGuard> stray_guard;  // rank 0 of several only
 };
 
 // Keys under which descriptors are watched by the engine's poller. Peers use kPeerKey + rank.
@@ -65,7 +65,7 @@ inline constexpr std::uint64_t kPeerKey = 16;
 
 // bell and poller outlive the result. Errors: refused (key, version or options differ: both values
 // named), timed_out (who never came), unavailable.
-Result<JoinedJob> join_job(const Options& options, const Seat& seat, const Clock& clock,
-                           Poller& poller, Doorbell& bell);
+Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_identity,
+                           const Clock& clock, Poller& poller, Doorbell& bell);
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -16,7 +16,7 @@
 #include "rendezvous/handshake/handshake.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 // One rank as a thread: everything an engine would own.
@@ -25,7 +25,7 @@ struct Member {
   Poller poller;
   Doorbell bell;
   Options options;
-  Seat seat;
+  LaunchIdentity launch_identity;
   Result<JoinedJob> job{Status(Code::internal, "not run")};
 };
 
@@ -40,11 +40,11 @@ struct Job {
     const auto bytes = std::as_bytes(std::span(key));
     for (int r = 0; r < size; ++r) {
       auto member = std::make_unique<Member>();
-      member->seat.identity.rank = r;
-      member->seat.identity.size = size;
-      member->seat.address = cat("127.0.0.1:", port);
-      member->seat.key.assign(bytes.begin(), bytes.end());
-      if (r == 0) member->seat.listen_fd = listener.get();
+      member->launch_identity.identity.rank = r;
+      member->launch_identity.identity.size = size;
+      member->launch_identity.address = cat("127.0.0.1:", port);
+      member->launch_identity.key.assign(bytes.begin(), bytes.end());
+      if (r == 0) member->launch_identity.listen_fd = listener.get();
       member->options.transport = transport;
       member->options.join_timeout_s = 300;  // what ends without it ended at once
       members.push_back(std::move(member));
@@ -55,7 +55,7 @@ struct Job {
     std::vector<std::thread> threads;
     for (auto& member : members) {
       threads.emplace_back([m = member.get()] {
-        m->job = join_job(m->options, m->seat, m->clock, m->poller, m->bell);
+        m->job = join_job(m->options, m->launch_identity, m->clock, m->poller, m->bell);
       });
     }
     for (auto& thread : threads) thread.join();
@@ -66,16 +66,16 @@ struct Job {
       EXPECT_EQ(member->job->transport->name(), transport);
       EXPECT_EQ(member->job->transport->size(), static_cast<int>(members.size()));
       EXPECT_EQ(member->job->peers.size(), members.size());
-      EXPECT_EQ(member->job->identity.local_rank, member->seat.identity.rank);
+      EXPECT_EQ(member->job->identity.local_rank, member->launch_identity.identity.rank);
       EXPECT_EQ(member->job->identity.local_size, static_cast<int>(members.size()));
       EXPECT_EQ(member->job->identity.cross_size, 1);
-      EXPECT_EQ(member->job->doorkeeper != nullptr, member->seat.identity.rank == 0);
+      EXPECT_EQ(member->job->stray_guard != nullptr, member->launch_identity.identity.rank == 0);
     }
   }
 };
 
 // Each rank posts its number to every other and waits for theirs.
-class Heard final : public TransportListener {
+class Heard final : public transport::TransportListener {
  public:
   void on_message(Rank from, std::span<const std::byte> message) override {
     if (message.size() == 1 && message[0] == static_cast<std::byte>(from)) ++count;
@@ -89,7 +89,7 @@ class Heard final : public TransportListener {
 void talk(Job& job) {
   std::vector<Heard> heard(job.members.size());
   for (auto& member : job.members) {
-    Transport& transport = *member->job->transport;
+    transport::Transport& transport = *member->job->transport;
     const std::byte word = static_cast<std::byte>(transport.rank());
     for (Rank peer = 0; peer < transport.size(); ++peer) {
       if (peer != transport.rank()) transport.post(peer, std::span(&word, 1));
@@ -111,11 +111,12 @@ void talk(Job& job) {
 
 TEST(Join, AloneNeedsNobody) {
   Member member;
-  member.seat.identity.host = "here";
-  auto job = join_job(member.options, member.seat, member.clock, member.poller, member.bell);
+  member.launch_identity.identity.host = "here";
+  auto job =
+      join_job(member.options, member.launch_identity, member.clock, member.poller, member.bell);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->transport->size(), 1);
-  EXPECT_EQ(job->doorkeeper, nullptr);
+  EXPECT_EQ(job->stray_guard, nullptr);
 }
 
 TEST(Join, TwoRanksShareMemory) {
@@ -196,7 +197,7 @@ TEST(Join, OptionMismatchIsToldToEveryRankAtOnce) {
 
 TEST(Join, DuplicateRankIsNamed) {
   Job job(3);
-  job.at(2).seat.identity.rank = 1;
+  job.at(2).launch_identity.identity.rank = 1;
   job.run();
   for (auto& member : job.members) {
     EXPECT_EQ(member->job.status().code(), Code::refused);
@@ -206,7 +207,7 @@ TEST(Join, DuplicateRankIsNamed) {
 
 TEST(Join, DifferentSizesAreNamed) {
   Job job(2);
-  job.at(1).seat.identity.size = 5;
+  job.at(1).launch_identity.identity.size = 5;
   job.run();
   for (auto& member : job.members) {
     EXPECT_NE(member->job.status().message().find("rank 0 was told the job has 2 ranks"),
@@ -230,7 +231,7 @@ TEST(Join, MissingRankIsNamedToThoseWhoCame) {
 TEST(Join, WrongKeyIsRefusedAtOnce) {
   Job job(2);
   job.at(0).options.join_timeout_s = 3;
-  job.at(1).seat.key[0] ^= std::byte{1};
+  job.at(1).launch_identity.key[0] ^= std::byte{1};
   job.run();
   EXPECT_EQ(job.at(1).job.status().code(), Code::refused);
   EXPECT_EQ(job.at(0).job.status().code(), Code::timed_out);
@@ -252,10 +253,10 @@ TEST(Join, ForeignLaunchersMeetByTheJobFile) {
   for (int again = 0; again < 2; ++again) {
     Job job(3);
     for (auto& member : job.members) {
-      member->seat.address.clear();
-      member->seat.key.clear();
-      member->seat.listen_fd = -1;
-      member->seat.job = "torchrun/7";
+      member->launch_identity.address.clear();
+      member->launch_identity.key.clear();
+      member->launch_identity.listen_fd = -1;
+      member->launch_identity.job = "torchrun/7";
     }
     job.run();
     job.expect_joined("shm");
@@ -275,4 +276,4 @@ TEST(Join, SameSocketServesASecondJoin) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -11,7 +11,7 @@
 #include "rendezvous/bootstrap/join.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 using Pairs = std::vector<std::vector<bool>>;
@@ -29,13 +29,13 @@ Result<Fd> dial_tcp(const std::string& address) {
 
 class Connector {
  public:
-  Connector(const Surroundings& around, const std::vector<Card>& cards, Rank self,
+  Connector(const ConnectContext& context, const std::vector<PeerRecord>& peer_records, Rank self,
             const Options& options)
-      : around_(around),
+      : context_(context),
         options_(options),
-        cards_(cards),
+        peer_records_(peer_records),
         self_(self),
-        count_(cards.size()),
+        count_(peer_records.size()),
         lanes_(count_),
         shares_(count_, std::vector<bool>(count_)) {}
 
@@ -46,7 +46,7 @@ class Connector {
   bool may_share(Rank a, Rank b) const;
   Status reach_by_unix(Lines& lines);
   void map_memory(Lines& lines);
-  Status add_neighbour(Rank peer, PeerLanes& lanes);
+  Status add_neighbour(Rank peer, transport::PeerLanes& lanes);
   Status agree_on_memory();
   Status connect_by_tcp();
   Status dial(Purpose purpose, Rank peer);
@@ -55,44 +55,45 @@ class Connector {
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
   // The secret of a line, as the job wants its frames checked.
-  LaneSecret secret_of(const Line& line);
+  transport::LaneSecret secret_of(const Line& line);
 
-  const Surroundings& around_;
+  const ConnectContext& context_;
   const Options& options_;
-  const std::vector<Card>& cards_;
+  const std::vector<PeerRecord>& peer_records_;
   Rank self_;
   std::size_t count_;
-  std::vector<PeerLanes> lanes_;
+  std::vector<transport::PeerLanes> lanes_;
   Pairs shares_;
   std::string why_not_shared_, seals_;
 };
 
-LaneSecret Connector::secret_of(const Line& line) {
-  LaneSecret secret = line.session.frames;
-  if (options_.integrity == "plain") secret.kind = SealKind::hash;
-  seals_ = seal_name(secret.kind);
+transport::LaneSecret Connector::secret_of(const Line& line) {
+  transport::LaneSecret secret = line.session.frames;
+  if (options_.integrity == "plain") secret.kind = transport::SealKind::hash;
+  seals_ = transport::seal_name(secret.kind);
   return secret;
 }
 
 bool Connector::may_share(Rank a, Rank b) const {
-  const Card& one = cards_[static_cast<std::size_t>(a)];
-  const Card& other = cards_[static_cast<std::size_t>(b)];
+  const PeerRecord& one = peer_records_[static_cast<std::size_t>(a)];
+  const PeerRecord& other = peer_records_[static_cast<std::size_t>(b)];
   if (one.unix_name.empty() || other.unix_name.empty()) return false;
   return one.place.empty() || other.place.empty() || one.place == other.place;
 }
 
 Status Connector::dial(Purpose purpose, Rank peer) {
-  const Card& card = cards_[static_cast<std::size_t>(peer)];
-  auto socket = purpose == Purpose::shm ? start_unix(card.unix_name) : dial_tcp(card.address);
+  const PeerRecord& peer_record = peer_records_[static_cast<std::size_t>(peer)];
+  auto socket =
+      purpose == Purpose::shm ? start_unix(peer_record.unix_name) : dial_tcp(peer_record.address);
   if (!socket) return socket.status();
-  around_.lobby.call({kProtocolVersion, purpose, self_, size(), peer}, std::move(*socket));
+  context_.bootstrap.call({kProtocolVersion, purpose, self_, size(), peer}, std::move(*socket));
   return {};
 }
 
 Status Connector::collect(Purpose purpose, Lines& lines) {
   Status failed;
   std::vector<Rank> again;
-  for (Called& call : around_.lobby.called) {
+  for (Called& call : context_.bootstrap.called) {
     if (call.hello.purpose != purpose) continue;
     if (call.status.ok()) {
       lines[static_cast<std::size_t>(call.hello.to)] = Line{std::move(call.socket), call.session};
@@ -101,21 +102,22 @@ Status Connector::collect(Purpose purpose, Lines& lines) {
       // is gone for good is noticed by rank 0.
       again.push_back(call.hello.to);
     } else if (failed.ok()) {
-      const Card& card = cards_[static_cast<std::size_t>(call.hello.to)];
-      failed =
-          Status(call.status.code(), cat("rank ", self_, " cannot reach ", card.peer().to_string(),
-                                         " at ", card.address, ": ", call.status.message()));
+      const PeerRecord& peer_record = peer_records_[static_cast<std::size_t>(call.hello.to)];
+      failed = Status(call.status.code(),
+                      cat("rank ", self_, " cannot reach ", peer_record.peer().to_string(), " at ",
+                          peer_record.address, ": ", call.status.message()));
     }
   }
-  std::erase_if(around_.lobby.called, [&](const Called& c) { return c.hello.purpose == purpose; });
-  for (Arrival& arrival : around_.lobby.arrivals) {
+  std::erase_if(context_.bootstrap.called,
+                [&](const Called& c) { return c.hello.purpose == purpose; });
+  for (Arrival& arrival : context_.bootstrap.arrivals) {
     if (arrival.hello.purpose != purpose) continue;
     // Only higher ranks call; anything else is dropped with its socket.
     if (arrival.hello.rank <= self_ || arrival.hello.rank >= size()) continue;
     lines[static_cast<std::size_t>(arrival.hello.rank)] =
         Line{std::move(arrival.socket), arrival.session};
   }
-  std::erase_if(around_.lobby.arrivals,
+  std::erase_if(context_.bootstrap.arrivals,
                 [&](const Arrival& a) { return a.hello.purpose == purpose; });
   // The pause keeps a peer that refuses at once from turning this into a spin.
   if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -130,12 +132,13 @@ Status Connector::collect(Purpose purpose, Lines& lines) {
 Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all) {
   std::vector<std::byte> word;
   for (const bool bit : mine) word.push_back(bit ? std::byte{1} : std::byte{0});
-  auto words = around_.council.exchange(word, doing);
+  auto words = context_.root_exchange.exchange(word, doing);
   if (!words) return words.status();
   all.assign(count_, std::vector<bool>(count_));
   for (std::size_t r = 0; r < count_; ++r) {
     if ((*words)[r].size() != count_) {
-      return around_.council.fail(Status(Code::corrupted, cat("rank ", r, " sent a bad report")));
+      return context_.root_exchange.fail(
+          Status(Code::corrupted, cat("rank ", r, " sent a bad report")));
     }
     for (std::size_t p = 0; p < count_; ++p) all[r][p] = (*words)[r][p] == std::byte{1};
   }
@@ -147,9 +150,9 @@ Status Connector::reach_by_unix(Lines& lines) {
     // A unix call that fails is no fault: that pair goes by TCP.
     if (may_share(self_, peer)) (void)dial(Purpose::shm, peer);
   }
-  while (around_.lobby.calls_pending() > 0 && around_.lobby.now() < around_.deadline) {
-    around_.lobby.turn(around_.deadline, around_.council.all());
-    if (Status news = around_.council.news(); !news.ok()) return news;
+  while (context_.bootstrap.calls_pending() > 0 && context_.bootstrap.now() < context_.deadline) {
+    context_.bootstrap.turn(context_.deadline, context_.root_exchange.all());
+    if (Status news = context_.root_exchange.news(); !news.ok()) return news;
     (void)collect(Purpose::shm, lines);
   }
   std::vector<bool> reached(count_);
@@ -174,11 +177,11 @@ void Connector::map_memory(Lines& lines) {
     if (peer == self_ || !shares_[static_cast<std::size_t>(self_)][p]) continue;
     Status status(Code::unavailable, "the connection is missing");
     if (lines[p]) {
-      const Nanos left = std::max(around_.deadline - around_.lobby.now(), Nanos(0));
-      auto lanes = make_shm_lanes(std::move(lines[p]->socket), self_ < peer, around_.bell,
-                                  around_.poller, kPeerKey + static_cast<std::uint64_t>(peer),
-                                  lines[p]->session.check_seed, left,
-                                  around_.neighbourhood->own().fd());
+      const Nanos left = std::max(context_.deadline - context_.bootstrap.now(), Nanos(0));
+      auto lanes = transport::make_shm_lanes(
+          std::move(lines[p]->socket), self_ < peer, context_.bell, context_.poller,
+          kPeerKey + static_cast<std::uint64_t>(peer), lines[p]->session.check_seed, left,
+          context_.neighbourhood->own().fd());
       status = lanes ? add_neighbour(peer, *lanes) : lanes.status();
       if (status.ok()) lanes_[p] = std::move(*lanes);
     }
@@ -189,10 +192,10 @@ void Connector::map_memory(Lines& lines) {
   }
 }
 
-Status Connector::add_neighbour(Rank peer, PeerLanes& lanes) {
-  auto segment = Segment::map(std::move(lanes.arena));
+Status Connector::add_neighbour(Rank peer, transport::PeerLanes& lanes) {
+  auto segment = arena::Segment::map(std::move(lanes.arena));
   if (!segment) return segment.status();
-  around_.neighbourhood->add(peer, std::make_shared<Segment>(std::move(segment).value()),
+  context_.neighbourhood->add(peer, std::make_shared<arena::Segment>(std::move(segment).value()),
                              lanes.bell, lanes.bell_keeper);
   return {};
 }
@@ -206,9 +209,9 @@ Status Connector::agree_on_memory() {
     for (std::size_t b = 0; b < count_; ++b) shares_[a][b] = all[a][b] && all[b][a];
   }
   for (std::size_t p = 0; p < count_; ++p) {
-    if (!shares_[static_cast<std::size_t>(self_)][p]) lanes_[p] = PeerLanes{};
+    if (!shares_[static_cast<std::size_t>(self_)][p]) lanes_[p] = transport::PeerLanes{};
   }
-  if (around_.neighbourhood != nullptr) around_.neighbourhood->settle(shares_);
+  if (context_.neighbourhood != nullptr) context_.neighbourhood->settle(shares_);
   return {};
 }
 
@@ -229,24 +232,24 @@ Status Connector::connect_by_tcp() {
     return std::nullopt;
   };
   while (trouble.ok() && missing()) {
-    if (around_.lobby.now() >= around_.deadline) {
-      const PeerInfo peer = cards_[static_cast<std::size_t>(*missing())].peer();
+    if (context_.bootstrap.now() >= context_.deadline) {
+      const PeerInfo peer = peer_records_[static_cast<std::size_t>(*missing())].peer();
       trouble = Status(Code::timed_out, cat("rank ", self_, " and ", peer.to_string(),
                                             " could not connect by TCP before the deadline"));
       break;
     }
-    around_.lobby.turn(around_.deadline, around_.council.all());
-    if (Status news = around_.council.news(); !news.ok()) return news;
+    context_.bootstrap.turn(context_.deadline, context_.root_exchange.all());
+    if (Status news = context_.root_exchange.news(); !news.ok()) return news;
     trouble = collect(Purpose::control, control);
     if (trouble.ok()) trouble = collect(Purpose::data, data);
   }
-  if (!trouble.ok()) return around_.council.fail(trouble);
+  if (!trouble.ok()) return context_.root_exchange.fail(trouble);
   Pairs ignored;
   if (Status status = hear(shared, "connecting by TCP", ignored); !status.ok()) return status;
   for (std::size_t p = 0; p < count_; ++p) {
     if (!control[p]) continue;
-    lanes_[p] = make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
-                               around_.poller, kPeerKey + p, secret_of(*control[p]),
+    lanes_[p] = transport::make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
+                               context_.poller, kPeerKey + p, secret_of(*control[p]),
                                secret_of(*data[p]));
   }
   return {};
@@ -255,7 +258,8 @@ Status Connector::connect_by_tcp() {
 void Connector::assume_sharing_by_place() {
   for (std::size_t a = 0; a < count_; ++a) {
     for (std::size_t b = 0; b < count_; ++b) {
-      shares_[a][b] = a != b && !cards_[a].place.empty() && cards_[a].place == cards_[b].place;
+      shares_[a][b] = a != b && !peer_records_[a].place.empty() &&
+                      peer_records_[a].place == peer_records_[b].place;
     }
   }
 }
@@ -276,8 +280,8 @@ Result<Connected> Connector::run() {
       // Everybody sees the same table, so everybody gives the same answer.
       if (transport == "shm" && !shares_[a][b]) {
         return Status(Code::unavailable,
-                      cat("transport shm: ", cards_[b].peer().to_string(), " and ",
-                          cards_[a].peer().to_string(), " cannot share memory",
+                      cat("transport shm: ", peer_records_[b].peer().to_string(), " and ",
+                          peer_records_[a].peer().to_string(), " cannot share memory",
                           why_not_shared_.empty() ? "" : cat(" (", why_not_shared_, ")"),
                           "; use transport auto or tcp"));
       }
@@ -293,9 +297,10 @@ Result<Connected> Connector::run() {
 
 }  // namespace
 
-Result<Connected> connect_peers(const Surroundings& around, const std::vector<Card>& cards,
-                                Rank self, const Options& options) {
-  return Connector(around, cards, self, options).run();
+Result<Connected> connect_peers(const ConnectContext& context,
+                                const std::vector<PeerRecord>& peer_records, Rank self,
+                                const Options& options) {
+  return Connector(context, peer_records, self, options).run();
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -13,30 +13,31 @@
 #include <vector>
 
 #include "arena/neighbourhood.hpp"
-#include "rendezvous/identity/card.hpp"
-#include "rendezvous/bootstrap/council.hpp"
+#include "rendezvous/identity/peer_record.hpp"
+#include "rendezvous/bootstrap/root_exchange.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "unisono/options.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 struct Connected {
-  std::vector<PeerLanes> lanes;           // by rank; this rank's is empty
+  std::vector<transport::PeerLanes> lanes;           // by rank; this rank's is empty
   std::vector<std::vector<bool>> shares;  // which pairs share memory (or would, under tcp)
   std::string name;                       // "shm", "tcp" or "shm+tcp"
-  std::string seals;                      // how frames that leave the process are checked; "" for none
+  std::string seals;  // how frames that leave the process are checked; "" for none
 };
 
-struct Surroundings {
-  Lobby& lobby;
-  Council& council;
+struct ConnectContext {
+  BootstrapLoop& bootstrap;
+  RootExchange& root_exchange;
   Poller& poller;
   Doorbell& bell;
-  Neighbourhood* neighbourhood;           // null: this rank shares no memory
+  arena::Neighbourhood* neighbourhood;           // null: this rank shares no memory
   Time deadline;
 };
 
-Result<Connected> connect_peers(const Surroundings& around, const std::vector<Card>& cards,
-                                Rank self, const Options& options);
+Result<Connected> connect_peers(const ConnectContext& context,
+                                const std::vector<PeerRecord>& peer_records, Rank self,
+                                const Options& options);
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -10,7 +10,7 @@
 
 #include "rendezvous/connect/sockets.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
   const auto address = parse_address(note.address);
@@ -34,4 +34,4 @@ bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
   }
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -7,8 +7,8 @@
 #include "base/clock.hpp"
 #include "rendezvous/bootstrap/job_file.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience);
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -18,7 +18,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
@@ -192,4 +192,4 @@ std::string place_name() {
   return cat(boot, ":", space.st_dev, ":", space.st_ino);
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The sockets a join needs: listening, connecting, names of places. All non-blocking and
+// The sockets a join needs: listening, connecting, names of board_slots. All non-blocking and
 // close-on-exec. Thread: any.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 struct HostPort {
   std::string host;
@@ -40,4 +40,4 @@ std::string host_name();
 // Equal for processes that see the same abstract sockets: boot and network namespace. "" unknown.
 std::string place_name();
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

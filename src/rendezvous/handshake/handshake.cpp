@@ -12,7 +12,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 constexpr char kMagic[8] = {'U', 'N', 'I', 'S', 'O', 'N', 'O', '\n'};
@@ -63,7 +63,7 @@ enum class End : std::uint8_t { client, server };
 
 // False when the peer's share is no point that could give a secret.
 bool make_session(const JobKey& key, std::span<const std::byte> transcript, Purpose purpose,
-                  const KeyShare& mine, End end, SealKind seal, Session& session) {
+                  const KeyShare& mine, End end, transport::SealKind seal, Session& session) {
   static_assert(crypto_kdf_KEYBYTES == 32 && kShareBytes == 32);
   std::array<unsigned char, kShareBytes> agreed{};
   if (purpose != Purpose::shm) {
@@ -97,9 +97,10 @@ bool make_session(const JobKey& key, std::span<const std::byte> transcript, Purp
 }
 
 // AES only where both ends have instructions for it.
-SealKind seal_for(SealKind mine, SealKind theirs) {
-  const bool both = mine == SealKind::aes_256_gcm && theirs == SealKind::aes_256_gcm;
-  return both ? SealKind::aes_256_gcm : SealKind::chacha20_poly1305;
+transport::SealKind seal_for(transport::SealKind mine, transport::SealKind theirs) {
+  const bool both =
+      mine == transport::SealKind::aes_256_gcm && theirs == transport::SealKind::aes_256_gcm;
+  return both ? transport::SealKind::aes_256_gcm : transport::SealKind::chacha20_poly1305;
 }
 
 // A message of fixed size, filled from the front; what is not filled stays zero.
@@ -177,7 +178,7 @@ bool parse_hello(std::span<const std::byte> bytes, Hello& hello) {
   ByteReader in{bytes.subspan(sizeof kMagic)};
   hello.version = in.get<std::uint16_t>();
   hello.purpose = in.get<Purpose>();
-  hello.seal = in.get<SealKind>();
+  hello.seal = in.get<transport::SealKind>();
   hello.rank = in.get<std::int32_t>();
   hello.size = in.get<std::int32_t>();
   hello.to = in.get<std::int32_t>();
@@ -232,7 +233,7 @@ HandshakeState ClientHandshake::step(int fd) {
     if (!mac_holds(key_, Use::confirm, transcript_, incoming_)) {
       return fail(Code::refused, cat("rank ", hello_.to, " did not confirm this rank's proof"));
     }
-    const auto seal = static_cast<SealKind>(transcript_[kHelloBytes + kAnswerSealAt]);
+    const auto seal = static_cast<transport::SealKind>(transcript_[kHelloBytes + kAnswerSealAt]);
     if (seal != seal_for(hello_.seal, seal) ||
         !make_session(key_, transcript_, hello_.purpose, share_, End::client, seal, session_)) {
       return fail(Code::refused, cat("rank ", hello_.to, " answered with keys that make no sense"));
@@ -314,7 +315,7 @@ HandshakeState ServerHandshake::answer(int fd) {
   out.put(kMagic);
   out.put(version_);
   out.put(same_version ? Verdict::welcome : Verdict::version_differs);
-  out.put(seal_for(fastest_seal(), hello_.seal));
+  out.put(seal_for(transport::fastest_seal(), hello_.seal));
   out.put(static_cast<std::int32_t>(self_));
   share_ = KeyShare(hello_.purpose);
   out.put(share_.public_part);
@@ -341,7 +342,7 @@ HandshakeState ServerHandshake::check_proof(int fd) {
   }
   if (hello_.to != self_) return fail(cat("it wants rank ", hello_.to));
   append(transcript_, incoming_);
-  const SealKind seal = seal_for(fastest_seal(), hello_.seal);
+  const transport::SealKind seal = seal_for(transport::fastest_seal(), hello_.seal);
   if (!make_session(key_, transcript_, hello_.purpose, share_, End::server, seal, session_)) {
     return fail("its hello has a key that makes no sense");
   }
@@ -353,4 +354,4 @@ HandshakeState ServerHandshake::check_proof(int fd) {
   return state_ = HandshakeState::done;
 }
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

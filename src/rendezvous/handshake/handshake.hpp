@@ -12,7 +12,7 @@
 // worthless. What the two shares give, the job key and the transcript together make the keys of the
 // session: a job key that is stolen later opens nothing that was said before. (Purpose shm: the share
 // is 32 random bytes. Its bytes never leave the host, and a host with many ranks has many pairs.)
-// The sizes, and the places of magic and version, are the same in every version, so that ends of
+// The sizes, and the board_slots of magic and version, are the same in every version, so that ends of
 // different versions can still name them.
 // The server looks at nothing but magic and version before the proof holds.
 //
@@ -30,7 +30,7 @@
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 
 inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kKeyBytes = 32;
@@ -51,12 +51,13 @@ struct Hello {
   Rank rank = 0;
   int size = 1;
   Rank to = 0;
-  SealKind seal = fastest_seal();
+  transport::SealKind seal = transport::fastest_seal();
 };
 
 // What both ends share afterwards and nobody else knows; different for every connection.
 struct Session {
-  LaneSecret frames;  // out and in as seen from this end, with the fastest seal both ends have
+  transport::LaneSecret
+      frames;  // out and in as seen from this end, with the fastest seal both ends have
   std::uint64_t check_seed = 0;
   std::array<unsigned char, 32> record_key{};
 };
@@ -128,4 +129,4 @@ class ServerHandshake {
   Session session_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::rendezvous

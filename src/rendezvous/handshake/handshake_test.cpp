@@ -8,7 +8,7 @@
 
 #include "base/os/fd.hpp"
 
-namespace unisono {
+namespace unisono::rendezvous {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -80,8 +80,8 @@ TEST(Handshake, BothEndsShareASession) {
   EXPECT_EQ(client.session().frames.out, server.session().frames.in);
   EXPECT_EQ(client.session().frames.in, server.session().frames.out);
   EXPECT_NE(client.session().frames.in, client.session().frames.out);
-  EXPECT_EQ(client.session().frames.kind, fastest_seal());
-  EXPECT_EQ(server.session().frames.kind, fastest_seal());
+  EXPECT_EQ(client.session().frames.kind, transport::fastest_seal());
+  EXPECT_EQ(server.session().frames.kind, transport::fastest_seal());
   EXPECT_EQ(server.hello().rank, 3);
   EXPECT_EQ(server.hello().purpose, Purpose::control);
 }
@@ -101,12 +101,12 @@ TEST(Handshake, SessionsDifferBetweenConnections) {
 TEST(Handshake, EndWithoutAesInstructionsGetsTheOtherSeal) {
   const JobKey key = make_job_key();
   Hello hello = kHello;
-  hello.seal = SealKind::chacha20_poly1305;
+  hello.seal = transport::SealKind::chacha20_poly1305;
   ClientHandshake client(key, hello);
   ServerHandshake server(key, 1);
   ASSERT_EQ(run(client, server).client, HandshakeState::done) << client.status().message();
-  EXPECT_EQ(client.session().frames.kind, SealKind::chacha20_poly1305);
-  EXPECT_EQ(server.session().frames.kind, SealKind::chacha20_poly1305);
+  EXPECT_EQ(client.session().frames.kind, transport::SealKind::chacha20_poly1305);
+  EXPECT_EQ(server.session().frames.kind, transport::SealKind::chacha20_poly1305);
 }
 
 TEST(Handshake, HelloParserTakesNothingButAHello) {
@@ -223,4 +223,4 @@ TEST(Handshake, ReadsNothingBeyondItsMessages) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::rendezvous

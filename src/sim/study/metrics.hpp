@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/network/channel.hpp"
+#include "sim/network/data_plane.hpp"
 #include "sim/simulation.hpp"
 
 namespace unisono::sim {

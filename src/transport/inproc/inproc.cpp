@@ -17,7 +17,7 @@
 #include "transport/shm/pair_memory.hpp"
 #include "transport/shm/ring_stream.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 struct InprocWorld::Shared {
   explicit Shared(int ranks) : size(ranks), bells(static_cast<std::size_t>(ranks)) {
@@ -74,7 +74,8 @@ InprocWorld::InprocWorld(int size) {
 InprocWorld::~InprocWorld() = default;
 int InprocWorld::size() const { return shared_->size; }
 
-Result<std::unique_ptr<Transport>> InprocWorld::seat(Rank rank, Doorbell& bell, Nanos deadline) {
+Result<std::unique_ptr<Transport>> InprocWorld::launch_identity(Rank rank, Doorbell& bell,
+                                                                Nanos deadline) {
   Shared& shared = *shared_;
   UNISONO_CHECK(rank >= 0 && rank < shared.size);
   if (shared.memory == nullptr && shared.size > 1) {
@@ -121,4 +122,4 @@ Result<std::unique_ptr<Transport>> InprocWorld::seat(Rank rank, Doorbell& bell, 
   return make_mesh(std::move(settings), std::move(lanes));
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -4,7 +4,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 FrameCheck check_of(FrameSeal& seal, const FrameHeader& header, std::uint64_t sequence) {
   const auto bytes = std::as_bytes(std::span(&header, 1));
@@ -20,7 +20,7 @@ bool allowed(LaneKind lane, FrameKind kind) {
     case FrameKind::message:
     case FrameKind::beat:
     case FrameKind::complaint:
-    case FrameKind::farewell: return lane == LaneKind::control;
+    case FrameKind::goodbye_ack: return lane == LaneKind::control;
   }
   return false;
 }
@@ -78,9 +78,10 @@ Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& 
                          length_limit(header.kind)));
   }
   if (header.flags != (terms.check_payload ? FrameHeader::kPayloadChecked : 0)) {
-    return corrupted(cat("frame ", sequence, " does not say as agreed whether its payload is checked"));
+    return corrupted(
+        cat("frame ", sequence, " does not say as agreed whether its payload is checked"));
   }
   return {};
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -18,15 +18,15 @@
 #include "transport/transport.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 // Numbers are part of the wire format.
 enum class FrameKind : std::uint8_t {
   message = 1,   // control lane: a whole control message
   data = 2,      // data lane: a whole transfer
   beat = 3,      // control lane: nothing to say, still alive
-  goodbye = 4,   // both lanes: the last frame of a rank that leaves, but for a farewell
-  farewell = 5,  // control lane: both goodbyes and all before them have arrived
+  goodbye = 4,   // both lanes: the last frame of a rank that leaves, but for a goodbye_ack
+  goodbye_ack = 5,  // control lane: both goodbyes and all before them have arrived
   complaint = 6, // control lane: why the sender ends the link, which comes next
 };
 
@@ -72,4 +72,4 @@ std::size_t trailer_bytes(const LaneTerms& terms, std::uint64_t length);
 // Whether frames of this kind may have a payload.
 bool carries_payload(FrameKind kind);
 
-}  // namespace unisono
+}  // namespace unisono::transport

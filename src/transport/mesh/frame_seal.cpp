@@ -15,7 +15,7 @@
 #include "base/check.hpp"
 #include "base/data/hash.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 class HashSeal final : public FrameSeal {
@@ -74,9 +74,9 @@ class AeadSeal final : public FrameSeal {
   }
   void begin(std::uint64_t number) override { start(Part::payload, number); }
   void add(std::span<const std::byte> bytes) override {
-    constexpr std::size_t kMost = 1 << 30;  // the library counts in int
+    constexpr std::size_t kMax = 1 << 30;  // the library counts in int
     while (!bytes.empty()) {
-      const auto piece = bytes.first(std::min(bytes.size(), kMost));
+      const auto piece = bytes.first(std::min(bytes.size(), kMax));
       int ignored = 0;
       // Without a place for output the bytes are authenticated and not encrypted.
       UNISONO_CHECK(EVP_EncryptUpdate(context_.get(), nullptr, &ignored,
@@ -160,4 +160,4 @@ bool same_check(const FrameCheck& a, const FrameCheck& b) {
   return CRYPTO_memcmp(a.data(), b.data(), kCheckBytes) == 0;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

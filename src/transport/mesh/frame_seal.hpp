@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-namespace unisono {
+namespace unisono::transport {
 
 // Numbers are part of the wire format.
 enum class SealKind : std::uint8_t { chacha20_poly1305 = 0, aes_256_gcm = 1, hash = 255 };
@@ -59,4 +59,4 @@ class FrameSeal {
 // In a time that does not depend on where they differ.
 bool same_check(const FrameCheck& a, const FrameCheck& b);
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 std::string hex(const FrameCheck& check) {
@@ -71,4 +71,4 @@ INSTANTIATE_TEST_SUITE_P(All, Seals,
                                          SealKind::chacha20_poly1305));
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

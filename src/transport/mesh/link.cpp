@@ -9,7 +9,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 constexpr std::size_t kPumpBytes = 1 << 20;
 }  // namespace
@@ -195,7 +195,8 @@ void Link::deliver(FrameSink& sink) {
 
 void Link::redirect(std::byte* to) {
   UNISONO_CHECK(part_ != Part::header);
-  const std::size_t here = part_ == Part::payload ? got_ : static_cast<std::size_t>(incoming_.length);
+  const std::size_t here =
+      part_ == Part::payload ? got_ : static_cast<std::size_t>(incoming_.length);
   if (here > 0) std::memcpy(to, payload_, here);
   payload_ = to;
 }
@@ -208,4 +209,4 @@ void Link::close() {
   queue_.clear();
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -15,7 +15,7 @@
 #include "transport/stream.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 // Where the frames of a lane go.
 class FrameSink {
@@ -94,4 +94,4 @@ class Link {
   enum class Part : std::uint8_t { header, payload, trailer } part_ = Part::header;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

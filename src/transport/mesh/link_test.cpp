@@ -10,7 +10,7 @@
 
 #include "base/data/rng.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 // A one-way pipe that takes and gives `step` bytes at a time and can be tampered with.
@@ -292,7 +292,8 @@ TEST(Authenticated, AnObservedHeartbeatGivesNothingAway) {
     // The check of a hash can be undone when all it covers is known; this is what it would give.
     forged.push_back(next);
     for (std::size_t i = 0; i < kCheckBytes; ++i) {
-      const auto old = std::as_bytes(std::span(&seen, 1)), made = std::as_bytes(std::span(&next, 1));
+      const auto old = std::as_bytes(std::span(&seen, 1)),
+                 made = std::as_bytes(std::span(&next, 1));
       forged.back().check[i] = seen.check[i] ^ old[8 + i] ^ made[8 + i];
     }
     for (const FrameHeader& header : forged) {
@@ -323,4 +324,4 @@ TEST(Authenticated, FramesOfAnotherConnectionAreRefused) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "transport/mesh/peer_link.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 class Mesh final : public Transport {
@@ -89,4 +89,4 @@ std::unique_ptr<Transport> make_mesh(MeshSettings settings, std::vector<PeerLane
   return std::make_unique<Mesh>(std::move(settings), std::move(lanes));
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

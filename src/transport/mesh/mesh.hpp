@@ -16,7 +16,7 @@
 #include "transport/stream.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 struct PeerLanes {
   std::unique_ptr<Stream> control, data;
@@ -60,11 +60,11 @@ class InprocWorld {
   int size() const;
   // The bell is rung when something arrives for this rank. Waits until every rank has taken its
   // seat, at most for `deadline` from the call (timed_out, with the ranks that are missing).
-  Result<std::unique_ptr<Transport>> seat(Rank rank, Doorbell& bell, Nanos deadline);
+  Result<std::unique_ptr<Transport>> launch_identity(Rank rank, Doorbell& bell, Nanos deadline);
 
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -11,7 +11,7 @@
 
 #include "transport/testing/test_world.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 using std::chrono::seconds;
 
@@ -214,7 +214,8 @@ TEST_P(HeldLanes, AKilledPeerIsLostWhateverItsChildrenHold) {
   const auto run_until = [&](const auto& done) {
     const auto limit = std::chrono::steady_clock::now() + seconds(300);
     while (!done() && std::chrono::steady_clock::now() < limit) {
-      if (!self.progress() && !self.transport->ready()) self.poller.wait(std::chrono::milliseconds(10));
+      if (!self.progress() && !self.transport->ready())
+        self.poller.wait(std::chrono::milliseconds(10));
     }
     return done();
   };
@@ -265,7 +266,7 @@ TEST(ShmLanes, SilentOrHostilePartnerIsRefusedInTime) {
 TEST(InprocWorld, NamesTheRanksThatNeverCame) {
   InprocWorld world(3);
   Doorbell bell;
-  auto seated = world.seat(1, bell, std::chrono::milliseconds(20));
+  auto seated = world.launch_identity(1, bell, std::chrono::milliseconds(20));
   ASSERT_FALSE(seated.ok());
   EXPECT_EQ(seated.status().code(), Code::timed_out);
   EXPECT_NE(seated.status().message().find("0, 2"), std::string::npos);
@@ -289,4 +290,4 @@ TEST(InprocWorld, LonelyRankHasNothingToDo) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

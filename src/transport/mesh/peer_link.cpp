@@ -8,9 +8,9 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
-constexpr std::size_t kComplaintTextMost = kComplaintBytesMax - 16;
+constexpr std::size_t kComplaintTextMax = kComplaintBytesMax - 16;
 }  // namespace
 
 PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
@@ -124,7 +124,7 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
         listener_->on_left(peer_.rank);
       }
       break;
-    case FrameKind::farewell:
+    case FrameKind::goodbye_ack:
       farewell_heard_ = true;
       break;
     case FrameKind::complaint:
@@ -142,14 +142,14 @@ void PeerLink::leave() {
 void PeerLink::finish_leaving() {
   if (peer_left_ && data_ended_ && !farewell_sent_ && control_.open()) {
     farewell_sent_ = true;
-    control_.send(FrameKind::farewell, 0, {}, nullptr);
+    control_.send(FrameKind::goodbye_ack, 0, {}, nullptr);
   }
   if (!leaving_) return;
   if (!data_finished_ && data_.open() && data_.idle()) {
     data_finished_ = true;
     data_.finish_writing();
   }
-  // The control lane stays open for the farewell that the peer's own goodbye will ask for.
+  // The control lane stays open for the goodbye_ack that the peer's own goodbye will ask for.
   if (!control_finished_ && farewell_sent_ && control_.open() && control_.idle()) {
     control_finished_ = true;
     control_.finish_writing();
@@ -166,7 +166,7 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   if (!can_fall_silent_ || !control_.open() || fault_) return;
   const bool quiet = control_.stream()->beat_quietly();
   const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
-  // After a goodbye nothing but a farewell follows.
+  // After a goodbye nothing but a goodbye_ack follows.
   if (!quiet && sent == sent_ && control_.idle() && !leaving_ && !farewell_sent_) {
     control_.send(FrameKind::beat, 0, {}, nullptr);
   }
@@ -208,7 +208,7 @@ void PeerLink::blame(const Status& why) {
 void PeerLink::complain(const Status& why) {
   ByteWriter out;
   out.put(why.code());
-  out.put_text(std::string_view(why.message()).substr(0, kComplaintTextMost));
+  out.put_text(std::string_view(why.message()).substr(0, kComplaintTextMax));
   control_.send(FrameKind::complaint, 0, out.bytes(), nullptr);
 }
 
@@ -216,7 +216,8 @@ void PeerLink::hear_complaint(std::span<const std::byte> words) {
   ByteReader in(words);
   const auto code = in.get<Code>();
   const std::string message = in.get_text();
-  const bool known = code == Code::mismatch || code == Code::corrupted || code == Code::out_of_memory;
+  const bool known =
+      code == Code::mismatch || code == Code::corrupted || code == Code::out_of_memory;
   if (!in.finished() || !known) {
     return blame(Status(Code::corrupted, "it sent a complaint that makes no sense"));
   }
@@ -237,4 +238,4 @@ void PeerLink::lose(TransportListener& listener) {
   if (!std::exchange(lost_, true) && !peer_left_) listener.on_lost(peer_.rank, why);
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -4,7 +4,7 @@
 // leaves, and what happens when the peer is lost.
 //
 // Leaving: a rank sends goodbye as the last frame of both lanes. Its peer, having read both and so
-// everything before them, answers farewell; only then, or when the peer has said goodbye as well,
+// everything before them, answers goodbye_ack; only then, or when the peer has said goodbye as well,
 // may the leaver close, since closing a TCP socket early can take away bytes that the other side has
 // not read. A peer that has said goodbye may vanish without being lost.
 //
@@ -23,7 +23,7 @@
 #include "transport/mesh/postbox.hpp"
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 class PeerLink final : private FrameSink {
  public:
@@ -75,4 +75,4 @@ class PeerLink final : private FrameSink {
   bool suspected_ = false;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

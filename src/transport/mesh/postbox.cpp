@@ -10,7 +10,7 @@
 
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 // Tags and identities name things; nobody counts with them.
@@ -118,4 +118,4 @@ void Postbox::fail() {
   kept_.clear();
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -12,7 +12,7 @@
 
 #include "transport/transport.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 class Postbox {
  public:
@@ -56,4 +56,4 @@ class Postbox {
   Status disagreement_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

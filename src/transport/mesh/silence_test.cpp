@@ -7,7 +7,7 @@
 #include "base/data/rng.hpp"
 #include "transport/testing/test_world.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Lanes, Silence, testing::Values(shm_lanes, tcp_lanes),
                          [](const auto& which) { return which.index == 0 ? "shm" : "tcp"; });
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -15,7 +15,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 constexpr std::size_t kDescriptorsMax = 8;
 
@@ -110,4 +110,4 @@ Result<std::vector<Fd>> take_passed(int socket, std::span<std::byte> message, st
   return descriptors;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -12,7 +12,7 @@
 #include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 using PassingDeadline = std::chrono::steady_clock::time_point;
 
@@ -22,4 +22,4 @@ Status pass(int socket, std::span<const std::byte> message, std::span<const int>
 Result<std::vector<Fd>> take_passed(int socket, std::span<std::byte> message, std::size_t most,
                                     PassingDeadline deadline);
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -11,7 +11,7 @@
 
 #include "transport/shm/ring.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 inline constexpr std::uint32_t kPairMagic = 0x75507261;
 inline constexpr std::uint32_t kPairVersion = 2;
@@ -55,4 +55,4 @@ class PairMemory {
   std::byte* at_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

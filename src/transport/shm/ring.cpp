@@ -8,7 +8,7 @@
 
 #include "base/check.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 // Room is given back in steps of this size, or when the ring has run empty: fewer stores to a line
 // that the writer polls.
@@ -87,4 +87,4 @@ bool RingReader::has_bytes() const {
   return broken_ || memory_.header->tail.load(std::memory_order_acquire) != head_;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace unisono {
+namespace unisono::transport {
 
 struct RingHeader {
   alignas(128) std::atomic<std::uint64_t> head{0};  // bytes taken out, by the reader
@@ -71,4 +71,4 @@ class RingReader {
   bool broken_ = false;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 // Long writes and reads are published in pieces, so that both sides copy at the same time.
 constexpr std::size_t kPiece = 32 << 10;
@@ -75,4 +75,4 @@ void RingStream::finish_writing() {
   peer_.ring();
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

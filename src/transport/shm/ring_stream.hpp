@@ -10,7 +10,7 @@
 #include "transport/shm/ring.hpp"
 #include "transport/stream.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 class RingStream : public Stream {
  public:
@@ -37,4 +37,4 @@ class RingStream : public Stream {
   Ringer peer_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -11,7 +11,7 @@
 #include "base/data/rng.hpp"
 #include "transport/shm/pair_memory.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 struct SmallRing {
@@ -126,4 +126,4 @@ TEST(RingStream, DamagedCounterIsReportedAsCorrupted) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

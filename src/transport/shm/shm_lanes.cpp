@@ -21,7 +21,7 @@
 #include "transport/shm/pair_memory.hpp"
 #include "transport/shm/ring_stream.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -77,7 +77,7 @@ struct ShmPair {
 
   Fd socket;
   const ChildCloses closes{socket};
-  Fd process;                               // readable once the peer's process has ended; may be none
+  Fd process;  // readable once the peer's process has ended; may be none
   Poller& poller;
   bool watched = false, gone = false;
   int side = 0, streams = 0;
@@ -260,4 +260,4 @@ Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, P
   return lanes;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -17,7 +17,7 @@
 #include "base/data/text.hpp"
 #include "transport/mesh/mesh.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 bool is_try_again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -110,4 +110,4 @@ PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
   return lanes;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -11,7 +11,7 @@
 #include "base/os/poller.hpp"
 #include "transport/stream.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 class TcpStream final : public Stream {
  public:
@@ -45,4 +45,4 @@ class TcpStream final : public Stream {
   std::size_t staged_from_ = 0, staged_to_ = 0;
 };
 
-}  // namespace unisono
+}  // namespace unisono::transport

@@ -17,7 +17,7 @@
 
 #include "transport/mesh/mesh.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 
 // Notes what the transport tells it.
 class Recorder : public TransportListener {
@@ -138,11 +138,12 @@ inline World join_lanes(int size, const std::function<PairLanes(TestRank&, TestR
 
 inline World join_threads(int size) {
   World world = make_ranks(size);
-  InprocWorld seats(size);
+  InprocWorld launch_identities(size);
   std::vector<std::future<Result<std::unique_ptr<Transport>>>> waiting;
   for (int i = 0; i < size; ++i) {
     waiting.push_back(std::async(std::launch::async, [&, i] {
-      return seats.seat(i, world[static_cast<std::size_t>(i)]->bell, std::chrono::seconds(20));
+      return launch_identities.launch_identity(i, world[static_cast<std::size_t>(i)]->bell,
+                                               std::chrono::seconds(20));
     }));
   }
   for (std::size_t i = 0; i < waiting.size(); ++i) {
@@ -174,4 +175,4 @@ inline std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
   return bytes;
 }
 
-}  // namespace unisono
+}  // namespace unisono::transport

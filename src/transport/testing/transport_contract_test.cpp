@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // What every Transport promises. A new way to move bytes joins with one line at the end.
+// Long because the contract of all transports is read as a whole.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -8,7 +9,7 @@
 
 #include "transport/testing/test_world.hpp"
 
-namespace unisono {
+namespace unisono::transport {
 namespace {
 
 struct Kind {
@@ -396,8 +397,8 @@ World join_tcp(int size) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TransportContract,
-    testing::Combine(testing::Values(Kind{"inproc", join_threads},
-                                     Kind{"shm", join_shm}, Kind{"tcp", join_tcp<SealKind::aes_256_gcm>},
+    testing::Combine(testing::Values(Kind{"inproc", join_threads}, Kind{"shm", join_shm},
+                                     Kind{"tcp", join_tcp<SealKind::aes_256_gcm>},
                                      Kind{"tcp_chacha", join_tcp<SealKind::chacha20_poly1305>},
                                      Kind{"tcp_plain", join_tcp<SealKind::hash>}),
                      testing::Values(2, 3, 5)),
@@ -406,4 +407,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::transport

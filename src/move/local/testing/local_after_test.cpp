@@ -7,13 +7,21 @@
 
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 enum class Memory : std::uint8_t { arena, arena_apart, user, user_apart, fresh, absent };
 constexpr int kMemories = 6;
 
-enum class Kind : std::uint8_t { allreduce, adasum, allgather, broadcast, reducescatter, alltoall, barrier };
+enum class Kind : std::uint8_t {
+  allreduce,
+  adasum,
+  allgather,
+  broadcast,
+  reducescatter,
+  alltoall,
+  barrier
+};
 constexpr int kKinds = 7;
 
 // One operation as all members know it, and what each brings and must find.
@@ -32,7 +40,8 @@ struct Operation {
 class Block {
  public:
   Block() = default;
-  Block(LocalTestHost& host, int member, std::size_t bytes, bool arena) : host_(&host), member_(member) {
+  Block(LocalTestHost& host, int member, std::size_t bytes, bool arena)
+      : host_(&host), member_(member) {
     if (arena) {
       at_ = host.resident(member, std::max<std::size_t>(bytes, 1));
     } else {
@@ -70,7 +79,8 @@ struct Holding {
 bool in_arena(Memory memory) { return memory == Memory::arena || memory == Memory::arena_apart; }
 bool in_place(Memory memory) { return memory == Memory::arena || memory == Memory::user; }
 
-std::unique_ptr<CollectiveMachine> make(const Operation& o, LocalTeam& team, Holding& h, Memory memory) {
+std::unique_ptr<CollectiveMachine> make(const Operation& o, LocalTeam& team, Holding& h,
+                                        Memory memory) {
   const std::span<std::byte> in(h.in.data(), h.in.size());
   const std::span<std::byte> out =
       in_place(memory) && h.out.size() == 0 ? in : std::span(h.out.data(), h.out.size());
@@ -80,8 +90,8 @@ std::unique_ptr<CollectiveMachine> make(const Operation& o, LocalTeam& team, Hol
   switch (o.kind) {
     case Kind::allreduce:
     case Kind::adasum:
-      work.items.push_back({absent ? nullptr : in.data(), absent ? nullptr : out.data(), 0, work.bytes,
-                            memory == Memory::fresh});
+      work.items.push_back({absent ? nullptr : in.data(), absent ? nullptr : out.data(), 0,
+                            work.bytes, memory == Memory::fresh});
       return o.kind == Kind::adasum ? make_local_adasum(team, std::move(work))
                                     : make_local_allreduce(team, std::move(work));
     case Kind::allgather: return make_local_allgather(team, in, o.counts, out);
@@ -114,7 +124,8 @@ void expect_adasum(Operation& o) {
   for (int i = 0; i < n; ++i) holdings.push_back(hold(host, i, o, Memory::user));
   for (int i = 0; i < n; ++i) machines.push_back(make(o, host.team(i), holdings[i], Memory::user));
   host.run(std::move(machines));
-  for (int i = 0; i < n; ++i) o.wants[i].assign(holdings[i].in.data(), holdings[i].in.data() + o.inputs[i].size());
+  for (int i = 0; i < n; ++i)
+    o.wants[i].assign(holdings[i].in.data(), holdings[i].in.data() + o.inputs[i].size());
 }
 
 Operation draw(int n, Rng& rng) {
@@ -124,7 +135,9 @@ Operation draw(int n, Rng& rng) {
   // Half of them allreduces: the only ones that use a caller's memory as a window.
   o.kind = rng.below(2) == 0 ? Kind::allreduce : static_cast<Kind>(rng.below(kKinds));
   o.dtype = kDTypes[o.kind == Kind::adasum ? rng.below(2) : rng.below(4)];
-  o.op = o.kind == Kind::adasum ? ReduceOp::adasum : rng.below(3) == 0 ? ReduceOp::max : ReduceOp::sum;
+  o.op = o.kind == Kind::adasum ? ReduceOp::adasum
+         : rng.below(3) == 0    ? ReduceOp::max
+                                : ReduceOp::sum;
   if (o.op == ReduceOp::sum && o.dtype == DType::f32 && rng.below(4) == 0) o.scale = 2.0;
   o.root = static_cast<int>(rng.below(static_cast<std::uint64_t>(n)));
   std::size_t count = kCounts[rng.below(7)];
@@ -143,7 +156,8 @@ Operation draw(int n, Rng& rng) {
   }
   if (o.kind == Kind::barrier) o.inputs.assign(static_cast<std::size_t>(n), Bytes());
   const std::size_t share = count / static_cast<std::size_t>(n) * element;
-  for (int i = 0; i < n; ++i) o.counts.push_back(i == 0 ? count * element - share * static_cast<std::size_t>(n - 1) : share);
+  for (int i = 0; i < n; ++i)
+    o.counts.push_back(i == 0 ? count * element - share * static_cast<std::size_t>(n - 1) : share);
   const auto put = [](Bytes& to, const Bytes& from, std::size_t begin, std::size_t bytes) {
     to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
               from.begin() + static_cast<std::ptrdiff_t>(begin + bytes));
@@ -162,14 +176,16 @@ Operation draw(int n, Rng& rng) {
     o.wants.assign(static_cast<std::size_t>(n), o.inputs[o.root]);
   } else if (o.kind == Kind::allgather) {
     Bytes all;
-    for (int i = 0; i < n; ++i) o.inputs[i].resize(o.counts[i]), put(all, o.inputs[i], 0, o.counts[i]);
+    for (int i = 0; i < n; ++i)
+      o.inputs[i].resize(o.counts[i]), put(all, o.inputs[i], 0, o.counts[i]);
     o.wants.assign(static_cast<std::size_t>(n), all);
   } else if (o.kind == Kind::alltoall) {
     for (int s = 0; s < n; ++s) o.matrix.insert(o.matrix.end(), o.counts.begin(), o.counts.end());
     for (int r = 0; r < n; ++r) {
       for (int s = 0; s < n; ++s) {
         std::size_t from = 0;
-        for (int before = 0; before < r; ++before) from += o.matrix[static_cast<std::size_t>(s * n + before)];
+        for (int before = 0; before < r; ++before)
+          from += o.matrix[static_cast<std::size_t>(s * n + before)];
         put(o.wants[r], o.inputs[s], from, o.matrix[static_cast<std::size_t>(s * n + r)]);
       }
     }
@@ -232,4 +248,4 @@ TEST_P(AfterCompletion, MemoryIsTheCallersAgain) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

@@ -3,7 +3,7 @@
 // Local collectives against plain loops: any number of members, stepped in random order.
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 class LocalContract : public testing::TestWithParam<int> {};
@@ -24,11 +24,13 @@ TEST_P(LocalContract, AllreduceFromCallersMemory) {
           // Two tensors back to back, cut at an odd place.
           const std::size_t cut = count / 3 * size_of(dtype);
           work.items.push_back({inputs[i].data(), inputs[i].data(), 0, cut});
-          work.items.push_back({inputs[i].data() + cut, inputs[i].data() + cut, cut, work.bytes - cut});
+          work.items.push_back(
+              {inputs[i].data() + cut, inputs[i].data() + cut, cut, work.bytes - cut});
           machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
         }
         host.run(std::move(machines));
-        for (int i = 0; i < n; ++i) ASSERT_EQ(inputs[i], want) << name_of(dtype) << name_of(op) << count;
+        for (int i = 0; i < n; ++i)
+          ASSERT_EQ(inputs[i], want) << name_of(dtype) << name_of(op) << count;
       }
     }
   }
@@ -42,19 +44,19 @@ TEST_P(LocalContract, AllreduceResidentAndMixed) {
       std::vector<Bytes> inputs;
       for (int i = 0; i < n; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
       const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, count);
-      std::vector<std::byte*> places;
+      std::vector<std::byte*> board_slots;
       std::vector<std::unique_ptr<CollectiveMachine>> machines;
       for (int i = 0; i < n; ++i) {
         const bool resident = i < residents;
-        places.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
-        if (resident) std::memcpy(places[i], inputs[i].data(), inputs[i].size());
-        LocalReduction work{.items = {{places[i], places[i], 0, inputs[i].size()}},
+        board_slots.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
+        if (resident) std::memcpy(board_slots[i], inputs[i].data(), inputs[i].size());
+        LocalReduction work{.items = {{board_slots[i], board_slots[i], 0, inputs[i].size()}},
                             .bytes = inputs[i].size()};
         machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
       }
       host.run(std::move(machines));
       for (int i = 0; i < n; ++i) {
-        ASSERT_EQ(std::memcmp(places[i], want.data(), want.size()), 0) << i;
+        ASSERT_EQ(std::memcmp(board_slots[i], want.data(), want.size()), 0) << i;
       }
     }
   }
@@ -72,7 +74,8 @@ TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
     std::vector<int> next(n, 0);
     const auto start = [&](int i) {
       const int k = next[i]++;
-      data[i].emplace_back(9000u + 7000u * static_cast<unsigned>(k) * (k % 3), static_cast<float>(k + i));
+      data[i].emplace_back(9000u + 7000u * static_cast<unsigned>(k) * (k % 3),
+                           static_cast<float>(k + i));
       auto* at = reinterpret_cast<std::byte*>(data[i].back().data());
       LocalReduction work{.items = {{at, at, 0, data[i].back().size() * 4}},
                           .bytes = data[i].back().size() * 4};
@@ -93,7 +96,8 @@ TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < kOperations; ++k) {
         const auto want = static_cast<float>(k * n + n * (n - 1) / 2);
-        for (const float value : data[i][k]) ASSERT_EQ(value, want) << "seed " << seed << " op " << k;
+        for (const float value : data[i][k])
+          ASSERT_EQ(value, want) << "seed " << seed << " op " << k;
       }
     }
   }
@@ -195,4 +199,4 @@ TEST_P(LocalContract, AllgatherBroadcastAlltoallReducescatterBarrier) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

@@ -4,7 +4,7 @@
 // member goes into a planned one with nothing.
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 constexpr std::size_t kCount = 2'700'001;   // many chunks per slice, an odd end
@@ -40,7 +40,8 @@ TEST_P(LocalDeath, SurvivorsHaveTheWholeResultOrWhatTheyHadBefore) {
     Deal d = deal(n, host.rng());
     const Deal untouched = d;
     std::vector<std::unique_ptr<CollectiveMachine>> machines;
-    for (int i = 0; i < n; ++i) machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
+    for (int i = 0; i < n; ++i)
+      machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
     const int victim = lived % n;
     int steps_left = lived;
     for (int round = 0; round < 4000; ++round) {
@@ -69,12 +70,12 @@ TEST_P(LocalDeath, SurvivorsHaveTheWholeResultOrWhatTheyHadBefore) {
   EXPECT_GT(before, 0);
 }
 
-class LocalStance : public testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Counts, LocalStance, testing::Values(1, 100, 5000, 300'000));
+class LocalVote : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Counts, LocalVote, testing::Values(1, 100, 5000, 300'000));
 
-TEST_P(LocalStance, UnwillingTouchesNothingAndLastTakesPart) {
+TEST_P(LocalVote, AbortTouchesNothingAndRunThenStopTakesPart) {
   const std::size_t count = GetParam();
-  for (const Stance stance : {Stance::willing, Stance::last, Stance::unwilling}) {
+  for (const PlanVote vote : {PlanVote::run, PlanVote::run_then_stop, PlanVote::abort}) {
     LocalTestHost host(3, 7);
     std::vector<Bytes> inputs;
     for (int i = 0; i < 3; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
@@ -84,8 +85,8 @@ TEST_P(LocalStance, UnwillingTouchesNothingAndLastTakesPart) {
     for (int i = 0; i < 3; ++i) {
       LocalReduction work{.items = {}, .bytes = count * 4};
       std::byte* data = inputs[static_cast<std::size_t>(i)].data();
-      if (i == 1) work.stance = stance;
-      if (work.stance == Stance::unwilling) data = nullptr;
+      if (i == 1) work.vote = vote;
+      if (work.vote == PlanVote::abort) data = nullptr;
       work.items.push_back({data, data, 0, count * 4});
       machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
     }
@@ -96,8 +97,8 @@ TEST_P(LocalStance, UnwillingTouchesNothingAndLastTakesPart) {
     }
     for (std::size_t i = 0; i < 3; ++i) {
       ASSERT_TRUE(ended[i]);
-      EXPECT_EQ(machines[i]->stance(), stance);
-      EXPECT_TRUE(inputs[i] == (stance == Stance::unwilling ? before[i] : want));
+      EXPECT_EQ(machines[i]->vote(), vote);
+      EXPECT_TRUE(inputs[i] == (vote == PlanVote::abort ? before[i] : want));
     }
     // The next operation of the team is none the worse.
     machines.clear();
@@ -118,7 +119,8 @@ TEST(LocalCrew, ResultsAreTheSameBitsWithAnyNumberOfThreads) {
     LocalTestHost host(2, 99, threads);
     Deal d = deal(2, host.rng());
     std::vector<std::unique_ptr<CollectiveMachine>> machines;
-    for (int i = 0; i < 2; ++i) machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
+    for (int i = 0; i < 2; ++i)
+      machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
     host.run(std::move(machines));
     EXPECT_TRUE(d.inputs[0] == d.want && d.outputs[1] == d.want);
     if (first.empty()) first = {d.inputs[0], d.outputs[1]};
@@ -127,4 +129,4 @@ TEST(LocalCrew, ResultsAreTheSameBitsWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

@@ -4,7 +4,7 @@
 // memory has been touched. And what a member that fails leaves to the others.
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 enum class Kind : std::uint8_t {
@@ -26,9 +26,13 @@ Bucket bucket_named(const std::string& name) {
 
 struct Member {
   Member(LocalTestHost& host, int index, int n, std::string name)
-      : team(host.team(index)), bucket(bucket_named(name)),
-        members(Members::of({4, 6, 7}, std::vector<Rank>{4, 6, 7}[static_cast<std::size_t>(index)])),
-        n_(static_cast<std::size_t>(n)), at(host.resident(index, kBytes)), out(kBytes * 3, std::byte(0x5a)) {
+      : team(host.team(index)),
+        bucket(bucket_named(name)),
+        members(
+            Members::of({4, 6, 7}, std::vector<Rank>{4, 6, 7}[static_cast<std::size_t>(index)])),
+        n_(static_cast<std::size_t>(n)),
+        at(host.resident(index, kBytes)),
+        out(kBytes * 3, std::byte(0x5a)) {
     std::fill_n(at, kBytes, std::byte(index + 1));
     in.assign(kBytes, std::byte(index + 1));
   }
@@ -42,13 +46,16 @@ struct Member {
     switch (kind) {
       case Kind::adasum: return make_local_adasum(turn, std::move(work));
       case Kind::allgather:
-        return make_local_allgather(turn, std::span(in).first(counts[0]), counts, std::span(out).first(counts[0] * n_));
+        return make_local_allgather(turn, std::span(in).first(counts[0]), counts,
+                                    std::span(out).first(counts[0] * n_));
       case Kind::broadcast: return make_local_broadcast(turn, root, in, in);
       case Kind::reducescatter:
-        return make_local_reducescatter(turn, std::move(work), counts, std::span(out).first(counts[0]));
+        return make_local_reducescatter(turn, std::move(work), counts,
+                                        std::span(out).first(counts[0]));
       case Kind::alltoall:
         return make_local_alltoall(turn, std::span(in).first(counts[0] * n_),
-                                   std::vector<std::size_t>(n_ * n_, counts[0]), std::span(out).first(counts[0] * n_));
+                                   std::vector<std::size_t>(n_ * n_, counts[0]),
+                                   std::span(out).first(counts[0] * n_));
       case Kind::barrier: return make_local_barrier(turn);
       default: return make_local_allreduce(turn, std::move(work));
     }
@@ -83,7 +90,8 @@ TEST_P(LocalIdentity, DifferentBucketsFailEverywhereAndTouchNothing) {
       std::vector<std::unique_ptr<CollectiveMachine>> machines;
       for (int i = 0; i < n; ++i) {
         members.push_back(std::make_unique<Member>(host, i, n, i == n - 1 ? "grad.b" : "grad.a"));
-        machines.push_back(members.back()->make(i == n - 1 ? second : first, i == n - 1 ? n - 1 : 0));
+        machines.push_back(
+            members.back()->make(i == n - 1 ? second : first, i == n - 1 ? n - 1 : 0));
       }
       for (int round = 0; round < 400; ++round) {
         const std::size_t pick = host.rng().below(machines.size());
@@ -98,10 +106,15 @@ TEST_P(LocalIdentity, DifferentBucketsFailEverywhereAndTouchNothing) {
         if (machines[i] == nullptr) continue;
         const Status& trouble = machines[i]->trouble();
         ASSERT_EQ(trouble.code(), Code::mismatch) << i;
-        ASSERT_NE(trouble.message().find("bucket 17 of set 2"), std::string::npos) << trouble.message();
-        ASSERT_NE(trouble.message().find(i + 1 == machines.size() ? "grad.b" : "grad.a"), std::string::npos);
-        ASSERT_NE(trouble.message().find(i + 1 == machines.size() ? "rank 4 came" : n == 2 ? "rank 6 came" : "rank 7 came"),
-                  std::string::npos) << trouble.message();
+        ASSERT_NE(trouble.message().find("bucket 17 of set 2"), std::string::npos)
+            << trouble.message();
+        ASSERT_NE(trouble.message().find(i + 1 == machines.size() ? "grad.b" : "grad.a"),
+                  std::string::npos);
+        ASSERT_NE(trouble.message().find(i + 1 == machines.size() ? "rank 4 came"
+                                         : n == 2                 ? "rank 6 came"
+                                                                  : "rank 7 came"),
+                  std::string::npos)
+            << trouble.message();
         EXPECT_FALSE(machines[i]->ready());
         EXPECT_FALSE(machines[i]->committed());
         machines[i]->undo();
@@ -139,9 +152,12 @@ TEST(LocalWithdrawal, NobodyFinishesWithWhatWasWrittenAfterAFailure) {
       std::vector<std::byte*> at;
       std::vector<std::unique_ptr<CollectiveMachine>> machines;
       for (int i = 0; i < 3; ++i) {
-        at.push_back(i < residents ? host.resident(i, kCount * 4) : inputs[static_cast<std::size_t>(i)].data());
-        std::copy(inputs[static_cast<std::size_t>(i)].begin(), inputs[static_cast<std::size_t>(i)].end(), at.back());
-        machines.push_back(make_local_allreduce(host.team(i), {.items = {{at.back(), at.back(), 0, kCount * 4}}, .bytes = kCount * 4}));
+        at.push_back(i < residents ? host.resident(i, kCount * 4)
+                                   : inputs[static_cast<std::size_t>(i)].data());
+        std::copy(inputs[static_cast<std::size_t>(i)].begin(),
+                  inputs[static_cast<std::size_t>(i)].end(), at.back());
+        machines.push_back(make_local_allreduce(
+            host.team(i), {.items = {{at.back(), at.back(), 0, kCount * 4}}, .bytes = kCount * 4}));
       }
       bool failed = false;
       for (int turn = 0; turn < 3000; ++turn) {
@@ -164,4 +180,4 @@ TEST(LocalWithdrawal, NobodyFinishesWithWhatWasWrittenAfterAFailure) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

@@ -10,10 +10,10 @@
 #include <memory>
 
 #include "base/data/rng.hpp"
-#include "kernels/testing/kernels_reference.hpp"
+#include "kernels/kernels_reference.hpp"
 #include "move/local/local.hpp"
 
-namespace unisono {
+namespace unisono::move {
 
 inline constexpr std::size_t kSegmentBytes = 64u << 20;
 
@@ -23,14 +23,14 @@ class LocalTestHost {
   LocalTestHost(int n, std::uint64_t seed, int threads = 1, std::size_t bytes = kSegmentBytes)
       : rng_(seed) {
     for (int i = 0; i < n; ++i) {
-      segments_.push_back(std::make_unique<Segment>(Segment::create(bytes).value()));
-      heaps_.push_back(std::make_unique<Heap>(kBoardBytes, bytes));
+      segments_.push_back(std::make_unique<arena::Segment>(arena::Segment::create(bytes).value()));
+      heaps_.push_back(std::make_unique<arena::Heap>(arena::kBoardBytes, bytes));
       bells_.push_back(std::make_unique<Doorbell>());
     }
     for (int i = 0; i < n; ++i) teams_.push_back(make_team(i, 3, threads));
   }
   std::unique_ptr<LocalTeam> make_team(int i, std::size_t slot, int threads = 1) {
-    std::vector<Neighbour> neighbours;
+    std::vector<arena::Neighbour> neighbours;
     for (std::size_t j = 0; j < segments_.size(); ++j) {
       neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
     }
@@ -41,8 +41,10 @@ class LocalTestHost {
   std::byte* resident(int i, std::size_t bytes) {
     return segments_[i]->at(*heaps_[i]->take(bytes, 64));
   }
-  void give_back(int i, const std::byte* block) { heaps_[i]->give_back(segments_[i]->offset_of(block)); }
-  Heap& heap(int i) { return *heaps_[i]; }
+  void give_back(int i, const std::byte* block) {
+    heaps_[i]->give_back(segments_[i]->offset_of(block));
+  }
+  arena::Heap& heap(int i) { return *heaps_[i]; }
   Doorbell& bell(int i) { return *bells_[i]; }
 
   using Machines = std::vector<std::unique_ptr<CollectiveMachine>>;
@@ -82,8 +84,8 @@ class LocalTestHost {
 
  private:
   Rng rng_;
-  std::vector<std::unique_ptr<Segment>> segments_;
-  std::vector<std::unique_ptr<Heap>> heaps_;
+  std::vector<std::unique_ptr<arena::Segment>> segments_;
+  std::vector<std::unique_ptr<arena::Heap>> heaps_;
   std::vector<std::unique_ptr<Doorbell>> bells_;
   std::vector<std::unique_ptr<LocalTeam>> teams_;
 };
@@ -99,7 +101,8 @@ inline Bytes filled(DType dtype, std::size_t count, Rng& rng) {
   return out;
 }
 
-inline Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs, std::size_t count) {
+inline Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs,
+                      std::size_t count) {
   Bytes out(inputs[0].size());
   std::vector<const void*> pointers;
   for (const Bytes& input : inputs) pointers.push_back(input.data());
@@ -107,4 +110,4 @@ inline Bytes expected(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs
   return out;
 }
 
-}  // namespace unisono
+}  // namespace unisono::move

@@ -6,7 +6,7 @@
 
 #include "move/local/testing/local_test_host.hpp"
 
-namespace unisono {
+namespace unisono::move {
 namespace {
 
 constexpr std::size_t kBytes = 300'000 * 4;
@@ -65,7 +65,7 @@ TEST(LocalWindows, TheNextOperationShowsItsDataWhileTheLastIsRead) {
 }
 
 TEST(LocalWindows, WithRoomForOneTheNextOperationSleepsUntilItIsRung) {
-  OneAhead pair(kBoardBytes + (4u << 20));  // alignment costs up to 2 MiB of it
+  OneAhead pair(arena::kBoardBytes + (4u << 20));  // alignment costs up to 2 MiB of it
   auto next = make_local_allreduce(pair.host.team(0), over(pair.data[0]));
   int steps = 0;
   while (next->ready() && steps < 10) next->step(), ++steps;
@@ -84,7 +84,7 @@ TEST(LocalWindows, WithRoomForOneTheNextOperationSleepsUntilItIsRung) {
 }
 
 TEST(LocalWindows, NoRoomForTheFirstIsTrouble) {
-  LocalTestHost host(2, 5, 1, kBoardBytes + (1u << 20));
+  LocalTestHost host(2, 5, 1, arena::kBoardBytes + (1u << 20));
   Bytes data(kBytes);
   auto machine = make_local_allreduce(host.team(0), over(data));
   EXPECT_EQ(machine->step(), Step::waiting);
@@ -93,4 +93,4 @@ TEST(LocalWindows, NoRoomForTheFirstIsTrouble) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::move

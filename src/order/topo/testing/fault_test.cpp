@@ -13,7 +13,7 @@
 #include "order/topo/testing/net.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 enum class Fault { none, tensors, shape, members, switches };
@@ -249,4 +249,4 @@ TEST(TopoTeams, MembersJoinOrLeave) { run_seeds(Fault::members, team_seeds(), tr
 TEST(TopoTeams, StrategiesAreSwitched) { run_seeds(Fault::switches, team_seeds(), true); }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

@@ -18,7 +18,7 @@
 #include "order/topo/planned.hpp"
 #include "order/testing/virtual_net.hpp"
 
-namespace unisono {
+namespace unisono::order {
 namespace {
 
 constexpr int kMembers = 3;
@@ -38,7 +38,7 @@ struct MemberState {
   std::vector<std::string> todo;        // "name" or "name!" for a changed one; of this iteration
   int iteration = 0;
   std::multiset<std::string> in_flight;
-  std::vector<Stance> given;            // by position
+  std::vector<PlanVote> given;            // by position
   std::size_t ended = 0;
   std::vector<std::uint64_t> nudges;    // on their way here
   bool nudged = false;                  // has sent or received one
@@ -105,7 +105,7 @@ class Explorer {
       out += '|';
       for (const std::string& name : m.in_flight) out += name;
       out += '|';
-      for (const Stance stance : m.given) out += static_cast<char>('0' + static_cast<int>(stance));
+      for (const PlanVote vote : m.given) out += static_cast<char>('0' + static_cast<int>(vote));
       out += static_cast<char>('a' + m.ended);
       for (const std::uint64_t nudge : m.nudges) out += static_cast<char>('A' + nudge);
       out += static_cast<char>('0' + (m.nudged ? 1 : 0) + (m.over ? 2 : 0) + (m.gone ? 4 : 0));
@@ -180,8 +180,8 @@ class Explorer {
     ASSERT_FALSE(responses.empty());
     for (const Response& response : responses) {
       EXPECT_EQ(response.sequence, 100 + member.given.size());
-      member.given.push_back(response.stance);
-      if (response.stance == Stance::unwilling) continue;
+      member.given.push_back(response.vote);
+      if (response.vote == PlanVote::abort) continue;
       for (const Request& tensor : response.tensors) {
         EXPECT_TRUE(member.in_flight.contains(tensor.name));
       }
@@ -215,16 +215,16 @@ class Explorer {
     const MemberState& member = at(state, m);
     if (member.over || member.given.size() == member.ended) return;
     const std::size_t position = member.ended;
-    Stance strongest = Stance::willing;
+    PlanVote strongest = PlanVote::run;
     for (const MemberState& other : state) {
       if (other.given.size() <= position && !other.gone) return;
       if (other.ended < position) return;
-      strongest = std::max(strongest, other.given.size() <= position ? Stance::unwilling
+      strongest = std::max(strongest, other.given.size() <= position ? PlanVote::abort
                                                                      : other.given[position]);
     }
     State next = state;
     MemberState& it = at(next, m);
-    if (strongest != Stance::unwilling) {
+    if (strongest != PlanVote::abort) {
       ++it.ended;
       for (const Request& tensor : plan_->bucket(position % plan_->size())) {
         ASSERT_TRUE(it.in_flight.contains(tensor.name)) << scenario_.name;
@@ -232,7 +232,7 @@ class Explorer {
       }
     }
     it.over = it.run.ended(100 + position, strongest, kNow);
-    EXPECT_EQ(it.over, strongest != Stance::willing);
+    EXPECT_EQ(it.over, strongest != PlanVote::run);
     if (it.over) {
       EXPECT_EQ(it.run.next_sequence(), 100 + it.ended);
       std::multiset<std::string> back;
@@ -313,4 +313,4 @@ TEST(TopoInterleaving, AllOfThreeMembersAndFourOperations) {
 }
 
 }  // namespace
-}  // namespace unisono
+}  // namespace unisono::order

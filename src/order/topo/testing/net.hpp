@@ -5,8 +5,8 @@
 //
 // The data plane runs the responses of a member through one or more channels, in each one after the
 // other; planned ones all share the first. An operation ends on a member when every member has come
-// to it; with a planned one all get the strongest stance. Orders are told of ends in sequence. What
-// is planned behind a bucket that was not willing is thrown away, as an engine does. trouble() names
+// to it; with a planned one all get the strongest vote. Orders are told of ends in sequence. What
+// is planned behind a bucket whose vote was not run is thrown away, as an engine does. trouble() names
 // the first promise that was broken.
 //
 // Programs look at what has ended only where they wait for it: before an operation that comes after
@@ -27,7 +27,7 @@
 #include "order/order.hpp"
 #include "order/testing/virtual_moves.hpp"
 
-namespace unisono {
+namespace unisono::order {
 
 struct TopoOp {
   Request request;
@@ -94,7 +94,7 @@ class TopoNet {
   struct Unended {
     std::uint64_t sequence;
     bool ended;
-    Stance stance;
+    PlanVote vote;
     std::string line;                   // for the log, once it ran or failed
   };
   struct Member {
@@ -196,7 +196,7 @@ class TopoNet {
         });
       }
       if (response.planned && member.plan_over) continue;
-      member.unended.push_back({response.sequence, false, Stance::willing, {}});
+      member.unended.push_back({response.sequence, false, PlanVote::run, {}});
       const std::size_t channel = response.planned ? 0 : response.sequence % member.channels.size();
       member.channels[channel].push_back(std::move(response));
     }
@@ -250,20 +250,20 @@ class TopoNet {
     const Response& front = member.channels[channel].front();
     VirtualMoves& moves = moves_[channel];
     if (!front.error.ok()) {
-      end(index, channel, Stance::willing);
+      end(index, channel, PlanVote::run);
       return true;
     }
     const auto me = static_cast<std::size_t>(index);
     if (!moves.entered(me)) {
-      if (!moves.enter(me, names_of(front), front.stance)) {
+      if (!moves.enter(me, names_of(front), front.vote)) {
         fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
       }
-      if (front.planned && front.stance != Stance::unwilling) check_submitted(index, front);
+      if (front.planned && front.vote != PlanVote::abort) check_submitted(index, front);
       return true;
     }
-    const std::optional<Stance> strongest = moves.outcome(me);
+    const std::optional<PlanVote> strongest = moves.outcome(me);
     // Nobody waits for a member that left where everybody was asked: the order has failed that.
-    if (!strongest || (!front.planned && *strongest == Stance::unwilling)) return false;
+    if (!strongest || (!front.planned && *strongest == PlanVote::abort)) return false;
     moves.end(me);
     end(index, channel, *strongest);
     return true;
@@ -272,12 +272,12 @@ class TopoNet {
   void check_submitted(int index, const Response& response) {
     for (const Request& tensor : response.tensors) {
       if (!at(index).outstanding.contains(tensor.name)) {
-        fail(cat("member ", index, " has not submitted ", tensor.name, " but is willing"));
+        fail(cat("member ", index, " has not submitted ", tensor.name, " but votes run"));
       }
     }
   }
 
-  void end(int index, std::size_t channel, Stance stance) {
+  void end(int index, std::size_t channel, PlanVote vote) {
     Member& member = at(index);
     const Response response = std::move(member.channels[channel].front());
     member.channels[channel].pop_front();
@@ -285,14 +285,14 @@ class TopoNet {
         member.unended.begin(), member.unended.end(),
         [&](const Unended& unended) { return unended.sequence == response.sequence; });
     entry->ended = true;
-    entry->stance = stance;
+    entry->vote = vote;
     if (!response.error.ok()) {
       entry->line = cat(response.sequence, " !", code_name(response.error.code()));
-    } else if (stance != Stance::unwilling) {
+    } else if (vote != PlanVote::abort) {
       entry->line = names_of(response);
     }
-    if (stance != Stance::unwilling) complete(index, response);
-    if (stance != Stance::willing) drop_planned(member, entry);
+    if (vote != PlanVote::abort) complete(index, response);
+    if (vote != PlanVote::run) drop_planned(member, entry);
     tell_ended(member);
   }
 
@@ -311,8 +311,8 @@ class TopoNet {
     for (; !member.unended.empty() && member.unended.front().ended; member.unended.pop_front()) {
       const Unended& front = member.unended.front();
       if (!front.line.empty()) member.log.push_back(front.line);
-      if (front.stance != Stance::willing) member.plan_over = false;
-      member.order->ended(front.sequence, front.stance, now_);
+      if (front.vote != PlanVote::run) member.plan_over = false;
+      member.order->ended(front.sequence, front.vote, now_);
     }
   }
 
@@ -393,4 +393,4 @@ class TopoNet {
   std::string trouble_;
 };
 
-}  // namespace unisono
+}  // namespace unisono::order

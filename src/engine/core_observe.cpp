@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What a caller reads of an engine: counters, where the time went, timelines.
+#include "engine/core.hpp"
+
+namespace unisono::engine {
+
+std::vector<Timing> EngineCore::timings() const {
+  std::vector<Timing> out;
+  for (const observe::TensorTiming& entry : timings_.recent()) {
+    const auto us = [](Nanos d) { return static_cast<double>(d.count()) * 1e-3; };
+    const observe::Stations& at = entry.at;
+    out.push_back({.name = entry.name.data(),
+                   .bytes = entry.bytes,
+                   .bucket = entry.bucket,
+                   .submitted_us = us(at.submitted - Time{}),
+                   .negotiation_us = us(at.agreed - at.submitted),
+                   .wait_tensors_us = us(at.begun - at.agreed),
+                   .pack_us = us(at.packed - at.begun),
+                   .wait_data_us = us(at.joined - at.packed),
+                   .move_us = us(at.moved - at.joined),
+                   .unpack_us = us(at.done - at.moved)});
+  }
+  return out;
+}
+
+Status EngineCore::start_timeline(const std::string& path, bool mark_cycles) {
+  if (auto status = usable(); !status) return status;
+  if (path.empty()) return Status(Code::invalid_argument, "a timeline needs the name of a file");
+  std::lock_guard lock(timeline_mutex_);
+  timeline_.reset();
+  auto timeline =
+      observe::Timeline::open(path, identity_.rank, identity_.host, timings_, mark_cycles);
+  if (!timeline) return timeline.status();
+  timeline_ = std::move(*timeline);
+  return {};
+}
+
+void EngineCore::stop_timeline() {
+  if (forks_.in_child()) return;
+  std::lock_guard lock(timeline_mutex_);
+  timeline_.reset();
+}
+
+Stats EngineCore::stats() const {
+  Stats stats;
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+#define UNISONO_COUNT(name, about) stats.name = observe::Counters::get(counters_.name);
+#define UNISONO_TIME(name, about) \
+  stats.name##_s = static_cast<double>(observe::Counters::get(counters_.name##_ns)) * 1e-9;
+#define UNISONO_NOW(name, about)
+  UNISONO_STATS(UNISONO_COUNT, UNISONO_TIME, UNISONO_NOW, UNISONO_NOW)
+#undef UNISONO_COUNT
+#undef UNISONO_TIME
+#undef UNISONO_NOW
+  stats.in_flight = names_.in_flight();
+  stats.engine_cpu_s = seconds(cpu_ns_.load(std::memory_order_relaxed));
+  std::lock_guard lock(sets_mutex_);
+  stats.slow_rank = slow_.rank;
+  stats.slow_late_s = seconds(slow_.late.count());
+  stats.verdict = verdict_;
+  return stats;
+}
+
+}  // namespace unisono::engine

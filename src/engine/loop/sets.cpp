@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// How the loop opens and closes process sets and persistent operations, and what they share.
+//
+// A team of ranks on one host needs a slot on each member's board. Members have different slots
+// free, so each sets some of its own aside when it asks, says which in its request, and the response
+// tells all members about all of them: everyone finds the same slots, or the same lack of one.
+// Whoever closes says so on its board and touches nothing shared any more; windows and slots are
+// used again when all members have said so.
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "base/data/text.hpp"
+#include "engine/loop/loop.hpp"
+
+namespace unisono::engine {
+
+bool Loop::shares_memory(const Members& members) const {
+  const arena::Neighbourhood* hood = parts_.neighbourhood.get();
+  return hood != nullptr && members.count() > 1 && hood->covers(members);
+}
+
+// Before the request leaves: board slots are this rank's to give, and the driver's to count.
+void Loop::offer_board_slots(Request& request) {
+  if (!traits_of(request.kind).opens_team) return;
+  const bool persistent = request.kind == Collective::prepare;
+  const Members members = persistent ? sets_.at(request.set)->members()
+                                     : Members::of(request.members, parts_.transport->rank());
+  const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.options->teams);
+  if (members.me < 0 || !shares_memory(members) || count > arena::PlaceLease::kMax) return;
+  if (places_.free() < count) reap();
+  arena::PlaceLease lease(places_, count, parts_.neighbourhood->own());
+  request.board_slots = lease.packed();
+  offers_[request.set][request.name] = std::move(lease);
+}
+
+arena::PlaceLease Loop::take_offer(const Request& request) {
+  const auto set = offers_.find(request.set);
+  if (set == offers_.end()) return {};
+  const auto it = set->second.find(std::string_view(request.name));
+  if (it == set->second.end()) return {};
+  arena::PlaceLease lease = std::move(it->second);
+  set->second.erase(it);
+  if (set->second.empty()) offers_.erase(set);
+  return lease;
+}
+
+// Every operation ends here; one that opened nothing gives its places back.
+void Loop::release_name(const Request& request) {
+  parts_.names->release(request);
+  if (traits_of(request.kind).opens_team) static_cast<void>(take_offer(request));
+}
+
+std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
+                                           const std::vector<std::uint64_t>& board_slots,
+                                           std::size_t index) {
+  if (!shares_memory(members) || index >= arena::PlaceLease::kMax) return nullptr;
+  std::vector<std::size_t> slots;
+  for (const std::uint64_t packed : board_slots) slots.push_back(arena::slot_in(packed, index));
+  if (std::find(slots.begin(), slots.end(), arena::kBoardSlots) != slots.end()) return nullptr;
+  arena::Neighbourhood& hood = *parts_.neighbourhood;
+  return std::make_unique<move::LocalTeam>(hood.neighbours(members), members.me, std::move(slots),
+                                     &hood.own(), &hood.heap(),
+                                     static_cast<int>(parts_.options->team_threads));
+}
+
+// The low half of an id names the set's messages: no two sets that live have the same.
+SetId Loop::open_set(const Response& response) {
+  const auto in_use = [&](SetId id) {
+    return std::any_of(table_.begin(), table_.end(), [&](const auto& set) {
+      return (set.first & 0xFFFF) == (id & 0xFFFF);
+    });
+  };
+  while (in_use(next_set_)) ++next_set_;
+  const SetId id = next_set_++;
+  const Request& request = response.tensors.front();
+  const auto strange = [this](Rank rank) { return rank < 0 || rank >= parts_.transport->size(); };
+  if (std::any_of(request.members.begin(), request.members.end(), strange)) {
+    fail_job(
+        Status(Code::corrupted, cat("the ranks agreed on a process set with a rank that does not "
+                                    "exist, in '",
+                                    request.name, "'; run the same version everywhere")));
+    return id;
+  }
+  Members members = Members::of(request.members, parts_.transport->rank());
+  std::vector<std::uint64_t> board_slots;
+  for (const Rank rank : members.ranks) {   // in the world a rank is its own index
+    board_slots.push_back(static_cast<std::uint64_t>(
+        response.extents.front()[static_cast<std::size_t>(rank)]));
+  }
+  open(id, std::move(members), std::move(board_slots), take_offer(request));
+  return id;
+}
+
+void Loop::close_set(SetId set) {
+  const Status removed(Code::shut_down, cat("process set ", set, " was removed"));
+  for (auto it = persistents_.begin(); it != persistents_.end();) {
+    auto next = std::next(it);
+    if (it->second.runner->set() == set)
+      close(std::move(persistents_.extract(it).mapped()), removed);
+    it = next;
+  }
+  if (auto node = sets_.extract(set); !node.empty()) {
+    Closing closing;
+    closing.set = std::move(node.mapped());
+    closing.members = closing.set->members();
+    closing.lease = std::move(leases_[set]);
+    leases_.erase(set);
+    closing.runs = closing.set->stop(removed);
+    closing.channels = closing.set->give_channels();
+    for (const auto& channel : closing.channels) {
+      if (channel->team != nullptr) closing.teams.push_back(channel->team.get());
+    }
+    begin_closing(std::move(closing));
+  }
+  for (Pending& pending : pendings_.take_all(set)) {
+    submit::resolve(pending, removed, [this](const Request& r) { release_name(r); });
+  }
+  next_index_.erase(set);
+  table_.erase(set);
+  parts_.publish_sets(table_);
+}
+
+std::int64_t Loop::open_persistent(const Members& members, const Response& response) {
+  // The next number none of the set's has: members open and close them at the same places of the
+  // set's order, so all find the same. Numbers name messages, and those of an operation that was
+  // released in the middle may still be on their way, so none is used again soon.
+  std::vector<bool> used(run::kPersistentsMax, false);
+  for (const auto& [id, persistent] : persistents_) {
+    if (persistent.runner->set() == response.set) used[persistent.runner->index()] = true;
+  }
+  if (std::find(used.begin(), used.end(), false) == used.end()) return -1;
+  std::uint32_t& next = next_index_[response.set];
+  while (used[next % run::kPersistentsMax]) ++next;
+  const std::uint32_t index = next++ % run::kPersistentsMax;
+  std::vector<std::uint64_t> board_slots;
+  for (const std::int64_t packed : response.extents.front()) {
+    board_slots.push_back(static_cast<std::uint64_t>(packed));
+  }
+  auto team = open_team(members, board_slots, 0);
+  const Request& request = response.tensors.front();
+  if (team == nullptr && shares_memory(members)) {
+    log_line(
+        LogLevel::warn,
+        cat("rank ", parts_.transport->rank(), ": persistent operation '", request.name,
+            "' exchanges messages although its members share memory: a rank has no free place on "
+            "its board (of ",
+            arena::kBoardSlots,
+            "). Release persistent operations and remove process "
+            "sets that are not needed any more"));
+  }
+  const std::uint32_t id = next_persistent_++;
+  OpenPersistent& persistent = persistents_[id];
+  persistent.lease = take_offer(request);
+  persistent.runner = std::make_unique<PersistentRunner>(PersistentParts{
+      index, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
+      parts_.counters});
+  // A member may have left between the agreement and now; it has run this operation never.
+  for (const Rank rank : members.ranks) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (!departed_[at] && !gone_[at]) continue;
+    static_cast<void>(persistent.runner->end_after(0, left_in_the_middle(rank)));
+  }
+  return static_cast<std::int64_t>(id) << 32 | index;
+}
+
+void Loop::close_persistent(SetId set, std::uint32_t index) {
+  const auto it = std::find_if(persistents_.begin(), persistents_.end(), [&](const auto& entry) {
+    return entry.second.runner->set() == set && entry.second.runner->index() == index;
+  });
+  if (it == persistents_.end()) return;
+  close(std::move(persistents_.extract(it).mapped()),
+        Status(Code::shut_down, "the persistent operation was released"));
+}
+
+void Loop::close(OpenPersistent persistent, const Status& why) {
+  Closing closing;
+  closing.members = persistent.runner->members();
+  closing.lease = std::move(persistent.lease);
+  if (auto run = persistent.runner->stop(why)) closing.runs.push_back(std::move(run));
+  closing.persistent = std::move(persistent.runner);
+  if (move::LocalTeam* team = closing.persistent->team()) closing.teams.push_back(team);
+  begin_closing(std::move(closing));
+}
+
+void Loop::begin_closing(Closing closing) {
+  for (move::LocalTeam* team : closing.teams) team->close();
+  closing_.push_back(std::move(closing));
+}
+
+bool Loop::all_closed(const Closing& closing) const {
+  return std::all_of(closing.teams.begin(), closing.teams.end(), [&](const move::LocalTeam* team) {
+    for (int member = 0; member < team->n(); ++member) {
+      const auto rank = static_cast<std::size_t>(closing.members.rank_of(member));
+      if (!team->has_closed(member) && !gone_[rank]) return false;
+    }
+    return true;
+  });
+}
+
+// Runs over messages stay until the transport goes, which may still write to their memory.
+void Loop::reap() {
+  for (Closing& closing : closing_) {
+    if (closing.teams.empty()) {
+      closing.lease = arena::PlaceLease();
+      continue;
+    }
+    if (!all_closed(closing)) continue;
+    std::erase_if(closing.runs, [](const auto& run) { return run->local(); });
+    for (move::LocalTeam* team : closing.teams) team->give_windows_back();
+    closing.teams.clear();
+    closing.channels.clear();
+    closing.lease = arena::PlaceLease();
+  }
+  std::erase_if(closing_, [](const Closing& closing) {
+    return closing.teams.empty() && closing.runs.empty();
+  });
+}
+
+void Loop::post(Rank to, const std::vector<std::byte>& message) {
+  const Status status = LongMessages::cut(message, [&](std::span<const std::byte> part) {
+    parts_.transport->post(to, part);
+  });
+  if (!status.ok()) fail_job(status);
+}
+
+}  // namespace unisono::engine

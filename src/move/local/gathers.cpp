@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives that move without adding, and reducescatter. Each member shows what others need in its
+// window, waits for theirs, and copies what it needs straight to where it belongs.
+// Waits: 1. Bytes per member: copy in what others read, copy out what it receives. Whole windows are
+// shown before anything is taken, so a member's death never leaves a half-written output behind.
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "move/local/machine.hpp"
+
+namespace unisono::move {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;
+
+// Shows `show_bytes` of this member, then takes pieces from the others' windows.
+class Exchange : public LocalMachine {
+ public:
+  // only_from: the member whose window is all that this one reads; -1: it reads everybody's.
+  Exchange(const LocalTurn& turn, std::size_t show_bytes, int only_from = -1)
+      : LocalMachine(turn), show_bytes_(show_bytes),
+        only_from_(only_from == me() ? -1 : only_from) {}
+
+  Step step() override {
+    if (!started_ && !start()) return Step::waiting;
+    if (shown_ < show_bytes_) {
+      const std::size_t end = std::min(show_bytes_, shown_ + kPieceBytes);
+      show(shown_, end);
+      shown_ = end;
+      if (shown_ == show_bytes_) publish_in(1);
+      return Step::advanced;
+    }
+    if (!inputs_there()) return Step::waiting;
+    if (!met_ && !(only_from_ < 0 ? meet() : meet(only_from_))) return Step::waiting;
+    if (!take_piece()) return Step::advanced;
+    publish_done();
+    if (window_ != nullptr) team_.retire_window(window_offset_, operation_);
+    return Step::finished;
+  }
+  bool ready() const override {
+    if (!started_) return may_start() && (show_bytes_ == 0 || team_.has_window(show_bytes_));
+    return shown_ < show_bytes_ || (trouble_.ok() && inputs_there());
+  }
+  bool committed() const override {
+    if (met_ || !started_ || shown_ < show_bytes_ || !inputs_there()) return met_;
+    return only_from_ < 0 ? may_meet() : may_meet(only_from_);
+  }
+
+ protected:
+  virtual void show(std::size_t begin, std::size_t end) = 0;
+  // Copies one piece; true when nothing is left.
+  virtual bool take_piece() = 0;
+
+  std::byte* window_ = nullptr;
+
+ private:
+  bool inputs_there() const {
+    if (only_from_ < 0) return team_.all_in(at(1));
+    return line_of(only_from_).in.load(std::memory_order_acquire) >= at(1);
+  }
+  bool start() {
+    if (!may_start()) return false;
+    show_terms(false, PlanVote::run);
+    if (show_bytes_ > 0) {
+      auto window = team_.take_window(show_bytes_);
+      if (!window) trouble_ = window.status();
+      if (!window || !window.value()) return false;
+      window_offset_ = **window;
+      window_ = team_.own().at(window_offset_);
+      my_line().window.store(window_offset_, std::memory_order_relaxed);
+    } else {
+      my_line().window.store(0, std::memory_order_relaxed);
+      publish_in(1);
+    }
+    started_ = true;
+    return true;
+  }
+
+  const std::size_t show_bytes_;
+  const int only_from_;
+  bool started_ = false;
+  std::size_t shown_ = 0, window_offset_ = 0;
+};
+
+struct Piece {
+  int member;
+  std::size_t from, to, bytes;              // offset in its window, offset in out
+};
+
+// Shows one span whole; takes a list of pieces.
+class CopyExchange final : public Exchange {
+ public:
+  CopyExchange(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
+               std::vector<Piece> pieces, std::span<std::byte> out, int only_from = -1)
+      : Exchange(turn, mine.size(), only_from), what_(what), mine_(mine),
+        pieces_(std::move(pieces)), out_(out) {}
+
+ private:
+  std::string_view what() const override { return what_; }
+  void show(std::size_t begin, std::size_t end) override {
+    std::memcpy(window_ + begin, mine_.data() + begin, end - begin);
+  }
+  bool take_piece() override {
+    while (next_ < pieces_.size() && taken_ == pieces_[next_].bytes) {
+      ++next_;
+      taken_ = 0;
+    }
+    if (next_ == pieces_.size()) return true;
+    const Piece& piece = pieces_[next_];
+    const std::size_t bytes = std::min(kPieceBytes, piece.bytes - taken_);
+    const std::byte* from = piece.member == me()
+                                ? mine_.data() + piece.from
+                                : window_of(piece.member, piece.from + piece.bytes) + piece.from;
+    std::memcpy(out_.data() + piece.to + taken_, from + taken_, bytes);
+    taken_ += bytes;
+    return false;
+  }
+
+  std::string_view what_;
+  std::span<const std::byte> mine_;
+  std::vector<Piece> pieces_;
+  std::span<std::byte> out_;
+  std::size_t next_ = 0, taken_ = 0;
+};
+
+class Reducescatter final : public Exchange {
+ public:
+  Reducescatter(const LocalTurn& turn, LocalReduction work, const Extents& counts,
+                std::span<std::byte> out)
+      : Exchange(turn, work.bytes), work_(std::move(work)), out_(out) {
+    for (int j = 0; j < me(); ++j) mine_begin_ += counts[static_cast<std::size_t>(j)];
+  }
+
+ private:
+  std::string_view what() const override { return "reducescatter"; }
+  void show(std::size_t begin, std::size_t end) override {
+    gather_range(work_, begin, end, window_ + begin);
+  }
+  bool take_piece() override {
+    const std::size_t element = size_of(work_.dtype);
+    const std::size_t bytes = std::min(kPieceBytes, out_.size() - reduced_);
+    if (bytes > 0) {
+      const void* inputs[arena::kMostMembers];
+      for (int member = 0; member < n(); ++member) {
+        inputs[member] = window_of(member, work_.bytes) + mine_begin_ + reduced_;
+      }
+      kernels::reduce_many(work_.dtype, work_.op, out_.data() + reduced_,
+                           {inputs, static_cast<std::size_t>(n())}, bytes / element);
+      if (needs_finish(work_)) {
+        finish_range(work_, out_.data() + reduced_, out_.data() + reduced_, bytes);
+      }
+    }
+    reduced_ += bytes;
+    return reduced_ == out_.size();
+  }
+
+  LocalReduction work_;
+  std::span<std::byte> out_;
+  std::size_t mine_begin_ = 0, reduced_ = 0;
+};
+
+class Barrier final : public LocalMachine {
+ public:
+  using LocalMachine::LocalMachine;
+  Step step() override {
+    if (!shown_) {
+      if (!may_start()) return Step::waiting;
+      show_terms(false, PlanVote::run);
+      publish_in(1);
+      shown_ = true;
+    }
+    if (!team_.all_in(at(1)) || !meet()) return Step::waiting;
+    publish_done();
+    return Step::finished;
+  }
+  bool ready() const override {
+    return shown_ ? trouble_.ok() && team_.all_in(at(1)) : may_start();
+  }
+  bool committed() const override { return shown_ && team_.all_in(at(1)) && may_meet(); }
+
+ private:
+  std::string_view what() const override { return "barrier"; }
+  bool shown_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
+                                                        std::span<const std::byte> mine,
+                                                        Extents counts, std::span<std::byte> out) {
+  std::vector<Piece> pieces;
+  std::size_t place = 0;
+  for (int member = 0; member < turn.team.n(); ++member) {
+    const std::size_t bytes = counts[static_cast<std::size_t>(member)];
+    pieces.push_back({member, 0, place, bytes});
+    place += bytes;
+  }
+  // Everyone begins with its own part, so that not all read the same member's memory at once.
+  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
+  return std::make_unique<CopyExchange>(turn, "allgather", mine, std::move(pieces), out);
+}
+
+std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
+                                                        std::span<const std::byte> source,
+                                                        std::span<std::byte> target) {
+  const bool mine = root == turn.team.me();
+  std::vector<Piece> pieces;
+  if (!target.empty() && target.data() != source.data()) {
+    pieces.push_back({root, 0, 0, target.size()});
+  } else if (!mine) {
+    pieces.push_back({root, 0, 0, target.size()});
+  }
+  return std::make_unique<CopyExchange>(turn, "broadcast",
+                                        mine ? source : std::span<const std::byte>(),
+                                        std::move(pieces), target, root);
+}
+
+std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
+                                                       std::span<const std::byte> in,
+                                                       std::vector<std::size_t> matrix,
+                                                       std::span<std::byte> out) {
+  const auto n = static_cast<std::size_t>(turn.team.n());
+  const auto me = static_cast<std::size_t>(turn.team.me());
+  std::vector<Piece> pieces;
+  std::size_t place = 0;
+  for (std::size_t sender = 0; sender < n; ++sender) {
+    std::size_t from = 0;
+    for (std::size_t receiver = 0; receiver < me; ++receiver) from += matrix[sender * n + receiver];
+    const std::size_t bytes = matrix[sender * n + me];
+    pieces.push_back({static_cast<int>(sender), from, place, bytes});
+    place += bytes;
+  }
+  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
+  return std::make_unique<CopyExchange>(turn, "alltoall", in, std::move(pieces), out);
+}
+
+std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,
+                                                            Extents counts,
+                                                            std::span<std::byte> out) {
+  return std::make_unique<Reducescatter>(turn, std::move(work), counts, out);
+}
+
+std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn) {
+  return std::make_unique<Barrier>(turn);
+}
+
+}  // namespace unisono::move

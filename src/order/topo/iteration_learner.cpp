@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "order/topo/iteration_learner.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/data/hash.hpp"
+
+namespace unisono::order {
+namespace {
+
+using Runs = std::vector<std::uint32_t>;
+
+constexpr std::uint64_t kUnseen = UINT64_MAX;
+// Of all runs of a lesson: 1 MiB of them.
+constexpr std::size_t kBoundsMax = std::size_t{1} << 18;
+
+bool well_formed(const Runs& runs, std::uint32_t units) {
+  return runs.size() % 2 == 0 && (runs.empty() || runs.back() <= units) &&
+         std::adjacent_find(runs.begin(), runs.end(), std::greater_equal<>()) == runs.end();
+}
+
+// A unit is in the union while it is in a run of one or of both.
+Runs unite(const Runs& a, const Runs& b) {
+  if (a.empty() || a == b) return b;
+  if (b.empty()) return a;
+  Runs out;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    const bool from_a = j == b.size() || (i < a.size() && a[i] <= b[j]);
+    const Runs& runs = from_a ? a : b;
+    std::size_t& at = from_a ? i : j;
+    if (out.empty() || runs[at] > out.back()) {
+      out.push_back(runs[at]);
+      out.push_back(runs[at + 1]);
+    } else {
+      out.back() = std::max(out.back(), runs[at + 1]);
+    }
+    at += 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Lesson::merge(const Lesson& other) {
+  if (attempt != other.attempt || digest != other.digest) return false;
+  if (needs.size() != other.needs.size()) return false;
+  for (std::size_t unit = 0; unit < needs.size(); ++unit) {
+    needs[unit] = unite(needs[unit], other.needs[unit]);
+  }
+  shorten();
+  return true;
+}
+
+bool Lesson::edge(std::size_t from, std::size_t to) const {
+  const Runs& runs = needs[to];
+  const auto after = std::upper_bound(runs.begin(), runs.end(), from);
+  return (after - runs.begin()) % 2 == 1;  // behind a begin and before its end
+}
+
+void Lesson::shorten() {
+  std::size_t bounds = 0;
+  for (const Runs& runs : needs) bounds += runs.size();
+  if (bounds <= kBoundsMax) return;
+  for (Runs& runs : needs) {
+    if (!runs.empty()) runs = {runs.front(), runs.back()};
+  }
+}
+
+void Lesson::encode(ByteWriter& out) const {
+  out.put(attempt);
+  out.put(digest);
+  out.put(static_cast<std::uint32_t>(needs.size()));
+  for (const Runs& runs : needs) out.put_list(runs);
+}
+
+Lesson Lesson::decode(ByteReader& in) {
+  Lesson lesson;
+  lesson.attempt = in.get<std::uint64_t>();
+  lesson.digest = in.get<std::uint64_t>();
+  const auto units = in.get<std::uint32_t>();
+  if (!in.can_hold(units, sizeof(std::uint32_t))) return lesson;
+  for (std::uint32_t unit = 0; unit < units && in.ok(); ++unit) {
+    lesson.needs.push_back(in.get_list<std::uint32_t>());
+    if (!well_formed(lesson.needs.back(), units)) in.fail();
+  }
+  return lesson;
+}
+
+void IterationLearner::restart() {
+  current_ = {};
+  first_ = {};
+  rows_.clear();
+  equal_ = 0;
+}
+
+std::uint64_t IterationLearner::name_hash(const Request& request) {
+  return hash_text(request.name);
+}
+
+// What belongs to an iteration that was closed before says nothing about this one.
+void IterationLearner::observed(std::uint64_t sequence) {
+  const auto& sequences = current_.sequences;
+  const auto it = std::lower_bound(sequences.begin(), sequences.end(), sequence);
+  if (it == sequences.end() || *it != sequence) return;
+  std::uint64_t& seen_at = current_.seen_at[static_cast<std::size_t>(it - sequences.begin())];
+  if (seen_at == kUnseen) seen_at = seen_++;
+}
+
+// When the response's tensors were submitted: a group was with its last tensor.
+std::uint64_t IterationLearner::take_moment(const Response& response) {
+  std::uint64_t moment = 0;
+  for (const Request& tensor : response.tensors) {
+    const auto it = submitted_at_.find(name_hash(tensor));
+    if (it == submitted_at_.end()) continue;
+    moment = std::max(moment, it->second);
+    submitted_at_.erase(it);
+  }
+  return moment;
+}
+
+int IterationLearner::answered(const Response& response) {
+  const bool fits = response.error.ok() && response.absent.empty() &&
+                    plannable(response.tensors) && current_.names.size() < kTopoUnitsMax;
+  if (!fits) {
+    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
+    if (current_.names.size() >= kTopoUnitsMax) current_ = {};
+    current_.pure = false;
+    return 0;
+  }
+  const auto first = std::min_element(
+      response.tensors.begin(), response.tensors.end(),
+      [](const Request& a, const Request& b) { return a.name < b.name; });
+  const std::uint64_t name = hash_text(first->name);
+  // A sum, since the tensors of a group come in any order.
+  std::uint64_t signature = 0;
+  for (const Request& tensor : response.tensors) {
+    signature += signature_of(tensor) ^ hash_text(tensor.name, 1);
+  }
+  const int closed = current_.place.contains(name) ? close() : 0;
+  current_.seen_at.push_back(kUnseen);
+  current_.submitted_at.push_back(take_moment(response));
+  current_.place.emplace(name, static_cast<std::uint32_t>(current_.names.size()));
+  current_.names.push_back(name);
+  current_.signatures.push_back(signature);
+  current_.sequences.push_back(response.sequence);
+  if (keeps_requests_) {
+    TopoUnit& unit = current_.units.emplace_back(response.tensors);
+    std::sort(unit.begin(), unit.end(),
+              [](const Request& a, const Request& b) { return a.name < b.name; });
+  }
+  return closed;
+}
+
+bool IterationLearner::repeats_first() const {
+  if (equal_ == 0 || first_.names.size() != current_.names.size()) return false;
+  for (std::size_t i = 0; i < current_.names.size(); ++i) {
+    const auto it = first_.place.find(current_.names[i]);
+    if (it == first_.place.end() || first_.signatures[it->second] != current_.signatures[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int IterationLearner::close() {
+  const bool repeated = current_.pure && repeats_first();
+  Iteration done = std::exchange(current_, {});
+  if (!repeated) {
+    rows_.clear();
+    first_ = std::move(done);
+    equal_ = 0;
+    if (!first_.pure) return 0;
+  }
+  const Iteration& seen = repeated ? done : first_;
+  const std::size_t units = seen.names.size();
+  Row row{std::vector<std::uint32_t>(units), std::vector<std::uint64_t>(units),
+          std::vector<std::uint64_t>(units),
+          *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
+  for (std::size_t i = 0; i < units; ++i) {
+    const std::uint32_t unit = first_.place.find(seen.names[i])->second;
+    row.board_slots[unit] = static_cast<std::uint32_t>(i);
+    row.seen_at[unit] = seen.seen_at[i];
+    row.submitted_at[unit] = seen.submitted_at[i];
+  }
+  rows_.push_back(std::move(row));
+  if (rows_.size() > kept_) rows_.pop_front();
+  return ++equal_;
+}
+
+std::vector<std::vector<std::uint32_t>> IterationLearner::board_slots() const {
+  std::vector<std::vector<std::uint32_t>> board_slots;
+  for (const Row& row : rows_) board_slots.push_back(row.board_slots);
+  return board_slots;
+}
+
+// An edge that came from chance drops out: it has to show in every iteration.
+std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
+  Runs runs;
+  const bool free = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return row.first_seen_at >= row.submitted_at[unit];
+  });
+  if (free) return runs;
+  for (std::uint32_t other = 0; other < first_.names.size(); ++other) {
+    const bool always = std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+      return row.seen_at[other] < row.submitted_at[unit];
+    });
+    if (!always) continue;
+    if (!runs.empty() && runs.back() == other) {
+      ++runs.back();
+    } else {
+      runs.insert(runs.end(), {other, other + 1});
+    }
+  }
+  return runs;
+}
+
+Lesson IterationLearner::lesson(std::uint64_t attempt) const {
+  Lesson lesson;
+  lesson.attempt = attempt;
+  lesson.digest = hash_bytes(std::as_bytes(std::span(first_.names)));
+  lesson.digest = hash_bytes(std::as_bytes(std::span(first_.signatures)), lesson.digest);
+  for (const Row& row : rows_) {
+    lesson.digest = hash_bytes(std::as_bytes(std::span(row.board_slots)), lesson.digest);
+  }
+  for (std::size_t unit = 0; unit < first_.names.size(); ++unit) {
+    lesson.needs.push_back(needs(unit));
+  }
+  lesson.shorten();
+  return lesson;
+}
+
+}  // namespace unisono::order

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Watches the common sequence of responses until the same iteration came often enough, and notes
+// what the program here had seen done before it submitted each tensor.
+//
+// An iteration is a run of responses without a repeated name, so it begins and ends at the same
+// response on every member. Only what the program saw, and when, is this member's own knowledge.
+// Unit A may be needed for unit B when in every iteration watched the program of some member saw A
+// done before it submitted B: a program cannot wait for what it does not look at.
+// Thread: the owner's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/response.hpp"
+#include "order/topo/plan.hpp"
+
+namespace unisono::order {
+
+// Beyond this many units nothing is planned: arranging them takes the square of their number.
+inline constexpr std::size_t kTopoUnitsMax = 4096;
+
+// What one member knows of the iterations watched, or many merged. Units count in the order of the
+// first of the equal iterations.
+struct Lesson {
+  std::uint64_t attempt = 0;
+  std::uint64_t digest = 0;             // of units and places: equal on all members
+  // By unit: the runs of units it may need, as begin, end, begin, end, ... in order, none empty.
+  std::vector<std::vector<std::uint32_t>> needs;
+
+  // What any of the two needs. False when they are not about the same iterations.
+  bool merge(const Lesson& other);
+  // Whether unit `to` may need unit `from`.
+  bool edge(std::size_t from, std::size_t to) const;
+  // Runs that are too many to send become one run for each unit, from its first to its last: what
+  // is in between is then needed as well, as far as it comes earlier.
+  void shorten();
+  void encode(ByteWriter& out) const;
+  static Lesson decode(ByteReader& in);  // check in.finished() afterwards
+};
+
+class IterationLearner {
+ public:
+  // Requests are kept only where the plan is made.
+  IterationLearner(int iterations_kept, bool keeps_requests)
+      : kept_(static_cast<std::size_t>(iterations_kept)), keeps_requests_(keeps_requests) {}
+
+  // Forgets the iterations, at the same response everywhere.
+  void restart();
+  // Inputs that only this member sees, in the order in which they happened.
+  void submitted(const Request& request) { submitted_at_[name_hash(request)] = seen_; }
+  void observed(std::uint64_t sequence);
+  // Inputs that all members see alike. Gives how many equal iterations in a row have been closed,
+  // when this response closes one; 0 when it does not.
+  int answered(const Response& response);
+
+  // What was seen of the last of the equal iterations.
+  Lesson lesson(std::uint64_t attempt) const;
+  // By iteration: the place of each unit among the responses.
+  std::vector<std::vector<std::uint32_t>> board_slots() const;
+  const std::vector<TopoUnit>& units() const { return first_.units; }
+
+ private:
+  struct Iteration {
+    bool pure = true;                   // nothing but what can be planned
+    std::unordered_map<std::uint64_t, std::uint32_t> place;  // by the unit's name
+    std::vector<std::uint64_t> names, signatures, sequences;
+    // Moments count observations: A was seen before B was submitted when A's is less than B's.
+    std::vector<std::uint64_t> seen_at, submitted_at;
+    std::vector<TopoUnit> units;
+  };
+  struct Row {                          // an iteration, by unit
+    std::vector<std::uint32_t> board_slots;
+    std::vector<std::uint64_t> seen_at, submitted_at;
+    std::uint64_t first_seen_at;
+  };
+  static std::uint64_t name_hash(const Request& request);
+  bool repeats_first() const;
+  int close();
+  std::uint64_t take_moment(const Response& response);
+  std::vector<std::uint32_t> needs(std::size_t unit) const;
+
+  std::size_t kept_;
+  bool keeps_requests_;
+  std::unordered_map<std::uint64_t, std::uint64_t> submitted_at_;  // by name, unanswered
+  std::uint64_t seen_ = 0;              // observations so far
+  Iteration current_;
+  Iteration first_;                     // of the equal ones
+  std::deque<Row> rows_;                // the last of the equal ones
+  int equal_ = 0;
+};
+
+}  // namespace unisono::order

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/bootstrap/bootstrap_loop.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/data/text.hpp"
+#include "rendezvous/connect/sockets.hpp"
+
+namespace unisono::rendezvous {
+namespace {
+// Beyond one connection of each kind from every rank, room for this many strangers.
+constexpr std::size_t kStrangersPending = 16;
+
+int poll_ms(Nanos left) {
+  const auto ms = (left.count() + 999'999) / 1'000'000;
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
+}
+}  // namespace
+
+BootstrapLoop::BootstrapLoop(const JobKey& key, Rank self, int size, const Clock& clock)
+    : key_(key),
+      clock_(clock),
+      acceptor_(key, self, 3 * static_cast<std::size_t>(size) + kStrangersPending) {}
+
+Fd BootstrapLoop::take_first_listener() {
+  Fd first = std::move(listeners_.front());
+  listeners_.clear();
+  return first;
+}
+
+void BootstrapLoop::call(const Hello& hello, Fd connecting) {
+  calls_.push_back({hello, std::move(connecting), std::make_unique<ClientHandshake>(key_, hello)});
+}
+
+// True when the call has ended, well or badly.
+bool BootstrapLoop::advance(Call& call) {
+  if (!call.connected) {
+    pollfd writable{call.socket.get(), POLLOUT, 0};
+    if (::poll(&writable, 1, 0) == 0) return false;
+    if (const int error = connect_error(call.socket); error != 0) {
+      called.push_back({call.hello, Status(Code::unavailable, std::strerror(error)), Fd(), {}});
+      return true;
+    }
+    call.connected = true;
+  }
+  switch (call.handshake->step(call.socket.get())) {
+    case HandshakeState::pending:
+      return false;
+    case HandshakeState::failed:
+      called.push_back({call.hello, call.handshake->status(), Fd(), {}});
+      return true;
+    case HandshakeState::done:
+      called.push_back({call.hello, {}, std::move(call.socket), call.handshake->session()});
+      return true;
+  }
+  return true;
+}
+
+void BootstrapLoop::turn(Time until, std::span<RecordStream* const> channels) {
+  std::vector<pollfd> fds;
+  const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
+  if (!acceptor_.resting(clock_.now())) {
+    for (const Fd& listener : listeners_) add(listener.get(), POLLIN);
+  }
+  for (const int fd : acceptor_.pending()) add(fd, POLLIN);
+  for (const Call& call : calls_) add(call.socket.get(), call.connected ? POLLIN : POLLOUT);
+  for (const RecordStream* channel : channels) {
+    if (channel->status().ok()) add(channel->fd(), POLLIN | (channel->wants_write() ? POLLOUT : 0));
+  }
+  const Time wake = std::min(until, acceptor_.deadline());
+  ::poll(fds.data(), fds.size(), poll_ms(wake - clock_.now()));
+
+  const auto receive = [this] {
+    for (Arrival& arrival : acceptor_.step(clock_.now())) arrivals.push_back(std::move(arrival));
+  };
+  // Those who have spoken are heard before anybody has to make room.
+  receive();
+  for (const Fd& listener : listeners_) acceptor_.accept_from(listener.get(), clock_.now());
+  receive();
+  std::erase_if(calls_, [this](Call& call) { return advance(call); });
+  for (RecordStream* channel : channels) channel->pump();
+}
+
+}  // namespace unisono::rendezvous

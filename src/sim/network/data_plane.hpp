@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// The data plane: buckets of the real planner, run one after another at the price of a cost model.
+// A bucket starts when every rank has given it out and the one before has ended.
+// Ranks that give out different rounds are a fault of the order, and named.
+// Thread: the simulation's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "plan/planner.hpp"
+#include "sim/network/network.hpp"
+#include "unisono/status.hpp"
+
+namespace unisono::sim {
+
+struct FlyingBucket {
+  std::vector<std::uint64_t> sequences; // of its responses
+  std::int64_t bytes = 0;
+  int tensors = 0;
+  int arrived = 0;                      // ranks that gave it out
+  PlanVote vote = PlanVote::run;      // the strongest
+  MoveCost cost;
+  std::int64_t copies_ns = 0;           // the host starts copies; nothing moves meanwhile
+  std::int64_t full_ns = 0;             // when the last rank gave it out
+  std::int64_t start_ns = 0, end_ns = 0;
+};
+
+class DataPlane {
+ public:
+  DataPlane(const Network& network, int ranks, int ranks_per_host, const plan::Planner& planner)
+      : network_(network), ranks_(ranks), ranks_per_host_(ranks_per_host), planner_(planner) {}
+
+  // A rank's order gave these out in one call. Gives how many buckets they are. A planned response
+  // is a bucket by itself; the others are one round, planned once for all ranks: the planner is
+  // pure, and gives every rank the same.
+  Result<int> give_out(std::span<const Response> responses, std::int64_t now);
+  // The bucket that may start now, if any: its end_ns is set.
+  const FlyingBucket* start(std::int64_t now);
+  // It has ended. After an aborted one, what was planned behind it was never given out.
+  FlyingBucket finish();
+  // Some ranks gave out a bucket that others did not.
+  bool waits() const { return !flying_.empty() && flying_.front().arrived < ranks_; }
+  std::uint64_t ended() const { return first_; }
+  std::int64_t last_end_ns() const { return last_end_ns_; }
+
+ private:
+  struct Round {
+    std::size_t responses;
+    std::uint64_t first_bucket;
+    int buckets;
+    int ranks = 0;                      // that gave it out
+  };
+  Result<int> give_out_round(std::span<const Response> responses, std::int64_t now);
+  Round plan(std::span<const Response> responses);
+
+  const Network& network_;
+  const int ranks_, ranks_per_host_;
+  const plan::Planner& planner_;
+  std::map<std::uint64_t, Round> rounds_;  // by first sequence; dropped when all gave them out
+  std::deque<FlyingBucket> flying_;
+  std::uint64_t first_ = 0;             // index of flying_.front(): buckets ended so far
+  bool running_ = false;
+  std::int64_t last_end_ns_ = 0;
+};
+
+}  // namespace unisono::sim

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Everything that depends only on the kind of a collective, as one row per kind. A new kind is a row
+// here; no other file lists kinds to ask what they have in common, or relies on their numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "unisono/types.hpp"
+
+namespace unisono {
+
+// Agrees that a persistent operation has ended. Only the engine asks for it, so it is no part of the
+// public vocabulary.
+inline constexpr auto kRelease = static_cast<Collective>(11);
+
+// How many ranks a request of the kind names in `members`.
+enum class NamesRanks : std::uint8_t { none, one, some };
+
+struct CollectiveTraits {
+  Collective kind;
+  std::string_view name;
+  bool moves = false;         // runs as a bucket, and callers submit it; the others only decide
+  bool carries_data = false;  // has a tensor: a dtype, a shape, a codec
+  bool reduces = false;       // has an operator and scale factors
+  bool same_shape = false;    // on every member
+  bool free_rows = false;     // the first dimension may differ between members
+  bool divides_rows = false;  // needs a first dimension, and makes a result of its own size
+  bool has_root = false;
+  bool encodes = false;       // a codec applies
+  bool fuses = false;         // several tensors may travel in one bucket
+  bool opens_team = false;    // members set slots of their boards aside for it
+  bool about_sets = false;    // adds or removes a process set
+  NamesRanks names_ranks = NamesRanks::none;
+
+  // Whether responses carry a number of every member: its rows, or its board slots.
+  constexpr bool has_extents() const { return free_rows || opens_team; }
+  // Only a bucket comes back in the next iteration.
+  constexpr bool cacheable() const { return moves; }
+};
+
+inline constexpr std::array kCollectives = {
+    CollectiveTraits{.kind = Collective::allreduce, .name = "allreduce", .moves = true,
+                     .carries_data = true, .reduces = true, .same_shape = true, .encodes = true,
+                     .fuses = true},
+    CollectiveTraits{.kind = Collective::allgather, .name = "allgather", .moves = true,
+                     .carries_data = true, .free_rows = true, .divides_rows = true},
+    CollectiveTraits{.kind = Collective::broadcast, .name = "broadcast", .moves = true,
+                     .carries_data = true, .same_shape = true, .has_root = true},
+    CollectiveTraits{.kind = Collective::reducescatter, .name = "reducescatter", .moves = true,
+                     .carries_data = true, .reduces = true, .same_shape = true,
+                     .divides_rows = true},
+    CollectiveTraits{.kind = Collective::alltoall, .name = "alltoall", .moves = true,
+                     .carries_data = true, .free_rows = true, .divides_rows = true},
+    CollectiveTraits{.kind = Collective::barrier, .name = "barrier", .moves = true},
+    CollectiveTraits{.kind = Collective::join, .name = "join"},
+    CollectiveTraits{.kind = Collective::add_process_set, .name = "add_process_set",
+                     .opens_team = true, .about_sets = true, .names_ranks = NamesRanks::some},
+    CollectiveTraits{.kind = Collective::remove_process_set, .name = "remove_process_set",
+                     .about_sets = true, .names_ranks = NamesRanks::one},
+    CollectiveTraits{.kind = Collective::prepare, .name = "prepare", .carries_data = true,
+                     .reduces = true, .same_shape = true, .encodes = true, .opens_team = true},
+    CollectiveTraits{.kind = Collective::switch_order, .name = "switch_order"},
+    CollectiveTraits{.kind = kRelease, .name = "release", .names_ranks = NamesRanks::one},
+};
+
+// Null for a number that is no kind, which foreign bytes may hold.
+constexpr const CollectiveTraits* find_traits(Collective kind) {
+  // Rows are found by their place where they stand in order, as above.
+  const auto index = static_cast<std::size_t>(kind);
+  if (index < kCollectives.size() && kCollectives[index].kind == kind) return &kCollectives[index];
+  for (const CollectiveTraits& row : kCollectives) {
+    if (row.kind == kind) return &row;
+  }
+  return nullptr;
+}
+
+constexpr bool known(Collective kind) { return find_traits(kind) != nullptr; }
+
+inline constexpr CollectiveTraits kUnknownCollective{.kind = static_cast<Collective>(UINT8_MAX),
+                                                     .name = "unknown"};
+
+// Of a kind that is known, or a row in which everything is false.
+constexpr const CollectiveTraits& traits_of(Collective kind) {
+  const CollectiveTraits* row = find_traits(kind);
+  return row != nullptr ? *row : kUnknownCollective;
+}
+
+}  // namespace unisono

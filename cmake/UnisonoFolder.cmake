@@ -11,6 +11,9 @@
 # <folder>_test. A file
 # named in EXCEPT belongs to a target of its own. With UNISONO_UNITY several files of the folders
 # below are compiled as one; those in ALONE have names of their own that others use differently.
+set(UNISONO_COMMON_HEADERS
+    <algorithm> <array> <atomic> <chrono> <cstdint> <deque> <functional> <map> <memory> <mutex>
+    <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
 set(UNISONO_UNITY_FOLDERS base model arena order transport rendezvous)
 
 function(unisono_folder name)
@@ -38,6 +41,7 @@ function(unisono_folder name)
     add_library(unisono_${name} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(unisono_${name} PRIVATE unisono_flags)
+    unisono_common_headers(unisono_${name})
     list(TRANSFORM ARG_ALONE PREPEND ${folder}/)
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     if(UNISONO_UNITY AND name IN_LIST UNISONO_UNITY_FOLDERS)
@@ -66,6 +70,19 @@ function(unisono_folder name)
   endif()
 endfunction()
 
+# The standard library's headers that nearly every file includes are read once for all folders.
+function(unisono_common_headers target)
+  if(NOT TARGET unisono_headers)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/common_headers.cpp CONTENT "")
+    add_library(unisono_headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/common_headers.cpp)
+    target_link_libraries(unisono_headers PRIVATE unisono_flags Threads::Threads)
+    target_precompile_headers(unisono_headers PRIVATE ${UNISONO_COMMON_HEADERS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM unisono_headers)
+  # A target with flags of its own reads the headers themselves.
+  target_compile_options(${target} PRIVATE -Wno-error=invalid-pch)
+endfunction()
+
 # How test code is compiled: fast rather than for speed, with GoogleTest's headers and the common ones
 # of the library read once for all folders.
 function(unisono_as_test target)
@@ -78,8 +95,7 @@ function(unisono_as_test target)
                           GTest::gtest)
     target_compile_options(unisono_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
     target_precompile_headers(unisono_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
-      <algorithm> <array> <atomic> <chrono> <cstdint> <deque> <functional> <map> <memory> <mutex>
-      <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
+                              ${UNISONO_COMMON_HEADERS})
   endif()
   target_precompile_headers(${target} REUSE_FROM unisono_test_headers)
   # A test with flags of its own reads the headers themselves.

@@ -31,6 +31,8 @@ extern "C" {
 typedef struct unisono_engine unisono_engine;
 typedef struct unisono_ticket unisono_ticket;
 typedef struct unisono_world unisono_world;
+typedef struct unisono_persistent unisono_persistent;
+typedef struct unisono_block unisono_block;
 
 /* Status codes; the same numbers as unisono::Code. */
 enum {
@@ -63,7 +65,13 @@ typedef enum {
   UNISONO_AND = 5, UNISONO_OR = 6, UNISONO_ADASUM = 7
 } unisono_op;
 
-/* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. */
+/* Called on the engine's thread when an operation ends: its status code and the words for it, which
+ * are valid during the call. It must not wait on a ticket of the engine. */
+typedef void (*unisono_callback)(int code, const char* message, void* context);
+
+/* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. A library
+ * that is newer than this header reads the fields below only; one that is older refuses fields it
+ * does not know unless they are zero. */
 typedef struct {
   size_t size;
   unisono_op op;
@@ -71,8 +79,15 @@ typedef struct {
   double postscale;
   uint32_t process_set;
   int32_t priority;
+  const char* codec;         /* NULL: the job's; read during the call only */
+  unisono_callback on_done;  /* or NULL */
+  void* context;             /* for on_done */
 } unisono_call;
-UNISONO_C_API unisono_call unisono_call_init(void);
+
+static inline unisono_call unisono_call_init(void) {
+  unisono_call call = {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0, NULL, NULL, NULL};
+  return call;
+}
 
 UNISONO_C_API const char* unisono_version(void);
 /* The last error of this thread, with who, what, why and the mend; "" when none. */
@@ -128,9 +143,46 @@ UNISONO_C_API int unisono_alltoall(unisono_engine* engine, const char* name, uni
                                    int dims, const int64_t* shape, const void* input,
                                    const int64_t* splits, int split_count,
                                    const unisono_call* call, unisono_ticket** ticket);
+/* An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
+ * Every member of the process set prepares it under the same name. */
+UNISONO_C_API int unisono_prepare_allreduce(unisono_engine* engine, const char* name,
+                                            unisono_dtype dtype, int dims, const int64_t* shape,
+                                            const void* input, void* output,
+                                            const unisono_call* call,
+                                            unisono_persistent** persistent);
+/* Runs it on what the input holds now. The ticket of the run before must be done. */
+UNISONO_C_API int unisono_start(unisono_persistent* persistent, unisono_ticket** ticket);
+/* Collective: every member releases it. The handle is gone afterwards, whatever is returned. */
+UNISONO_C_API int unisono_release(unisono_persistent* persistent);
 UNISONO_C_API int unisono_barrier(unisono_engine* engine, uint32_t process_set);
 /* Waits until every rank has joined; last_rank receives the last one. */
 UNISONO_C_API int unisono_join_ranks(unisono_engine* engine, int* last_rank);
+
+/* All ranks agree on another ordering strategy; nothing in flight is lost. Collective. */
+UNISONO_C_API int unisono_switch_order(unisono_engine* engine, const char* strategy,
+                                       uint32_t process_set);
+
+/* Memory that all ranks of the host map: tensors in it are reduced where they stand. Zero, aligned to
+ * 4 KiB; a tensor that is being reduced when a rank dies is left undefined. A block may outlive its
+ * engine. */
+UNISONO_C_API int unisono_arena_allocate(unisono_engine* engine, size_t bytes,
+                                         unisono_block** block);
+UNISONO_C_API void* unisono_block_data(unisono_block* block);
+UNISONO_C_API size_t unisono_block_size(unisono_block* block);
+UNISONO_C_API void unisono_block_free(unisono_block* block);
+/* In bytes; 0 when there is no engine. */
+UNISONO_C_API size_t unisono_arena_used(unisono_engine* engine);
+UNISONO_C_API size_t unisono_arena_capacity(unisono_engine* engine);
+
+/* What the engine has counted since it joined, by the names in unisono/stats_table.h; the first for
+ * numbers, the second for those that end in _s. */
+UNISONO_C_API int unisono_stat_count(unisono_engine* engine, const char* name, uint64_t* value);
+UNISONO_C_API int unisono_stat_seconds(unisono_engine* engine, const char* name, double* value);
+/* All names; the list ends with NULL and lives as long as the process. */
+UNISONO_C_API const char* const* unisono_stat_names(void);
+/* Who is slow, in a sentence: at most size - 1 bytes of it and a zero go to text. slow_rank, unless
+ * NULL, receives the rank, or -1 when nobody stands out. */
+UNISONO_C_API int unisono_verdict(unisono_engine* engine, char* text, size_t size, int* slow_rank);
 
 /* Writes a timeline for chrome://tracing or Perfetto until it is stopped; rank 3 of run.json writes
    run.3.json. */

@@ -142,29 +142,12 @@ nb::dict placement(Member& self) {
 nb::dict stats(Member& self) {
   const Stats now = self.engine().stats();
   nb::dict all;
-  all["control_messages"] = now.control_messages;
-  all["control_bytes"] = now.control_bytes;
-  all["data_bytes"] = now.data_bytes;
-  all["cycles"] = now.cycles;
-  all["buckets"] = now.buckets;
-  all["operations"] = now.operations;
-  all["operations_failed"] = now.operations_failed;
-  all["cache_hits"] = now.cache_hits;
-  all["cache_misses"] = now.cache_misses;
-  all["strangers"] = now.strangers;
-  all["wakeups"] = now.wakeups;
-  all["order_digest"] = now.order_digest;
-  all["in_flight"] = now.in_flight;
-  all["engine_cpu_s"] = now.engine_cpu_s;
-  all["exposed_s"] = now.exposed_s;
-  all["negotiation_s"] = now.negotiation_s;
-  all["wait_tensors_s"] = now.wait_tensors_s;
-  all["pack_s"] = now.pack_s;
-  all["wait_data_s"] = now.wait_data_s;
-  all["move_s"] = now.move_s;
-  all["unpack_s"] = now.unpack_s;
+#define UNISONO_KEY(name, about) all[#name] = now.name;
+#define UNISONO_KEY_S(name, about) all[#name "_s"] = now.name##_s;
+  UNISONO_STATS(UNISONO_KEY, UNISONO_KEY_S, UNISONO_KEY, UNISONO_KEY)
+#undef UNISONO_KEY
+#undef UNISONO_KEY_S
   all["slow_rank"] = now.slow_rank;
-  all["slow_late_s"] = now.slow_late_s;
   all["verdict"] = now.verdict;
   return all;
 }

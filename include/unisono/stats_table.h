@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: 2026 the unisono authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every number an engine counts, once. The engine's counters, unisono::Stats, unisono_stat_*() of C,
+ * Engine.stats() of Python and docs/STATISTICS.md are made of these rows.
+ *   COUNT(name, about)  counted by the engine
+ *   TIME(name, about)   nanoseconds counted by the engine, shown as seconds under name_s
+ *   NOW_COUNT(name, about), NOW_SECONDS(name_s, about)  read off when asked
+ */
+#ifndef UNISONO_STATS_TABLE_H
+#define UNISONO_STATS_TABLE_H
+
+#define UNISONO_STATS(COUNT, TIME, NOW_COUNT, NOW_SECONDS)                                        \
+  COUNT(control_messages, "messages of the negotiation")                                          \
+  COUNT(control_bytes, "their bytes")                                                             \
+  COUNT(data_bytes, "bytes of tensors sent, or written to shared memory")                         \
+  COUNT(cycles, "negotiation rounds")                                                             \
+  COUNT(buckets, "buckets that were moved")                                                       \
+  COUNT(operations, "operations that succeeded")                                                  \
+  COUNT(operations_failed, "operations that failed")                                              \
+  COUNT(cache_hits, "requests that the response cache knew")                                      \
+  COUNT(cache_misses, "requests that it did not know")                                            \
+  COUNT(strangers, "connections that failed authentication")                                      \
+  COUNT(wakeups, "how often the engine's thread woke up")                                         \
+  COUNT(order_digest, "hash of the agreed order so far; equal on ranks that agree")               \
+  NOW_COUNT(in_flight, "operations submitted and not done")                                       \
+  NOW_SECONDS(engine_cpu_s, "processor time of the engine's thread")                              \
+  TIME(exposed, "time that callers spent inside wait()")                                          \
+  TIME(negotiation, "tensors: from submission until all ranks had agreed")                        \
+  TIME(wait_tensors, "tensors: until the buckets before theirs were through")                     \
+  TIME(pack, "buckets: packing")                                                                  \
+  TIME(wait_data, "buckets: until the last rank was there (shared memory only)")                  \
+  TIME(move, "buckets: moving")                                                                   \
+  TIME(unpack, "buckets: unpacking and scaling")                                                  \
+  NOW_SECONDS(slow_late_s, "how long after the median rank the tensors of the slow rank come")
+
+#endif

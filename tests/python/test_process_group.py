@@ -22,7 +22,7 @@ BACKENDS = {"alone": "unisono", "beside_another": "cpu:unisono,cuda:gloo"}
 
 
 def needs_python_backends():
-    from unisono.torch.process_group import _HAS_PYTHON_BACKENDS
+    from unisono.torch.backend.process_group import _HAS_PYTHON_BACKENDS
     if not _HAS_PYTHON_BACKENDS:
         pytest.skip("this torch has no Backends in Python")
 

@@ -12,11 +12,11 @@ import checked
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import unisono  # noqa: E402
-from unisono.torch.grad_arena import cut_buckets  # noqa: E402
-from unisono.torch.lag import Lag  # noqa: E402
 from unisono.torch.optimizer import DistributedOptimizer  # noqa: E402
-from unisono.torch.optimizer_arguments import chosen_groups  # noqa: E402
-from unisono.torch.optimizer_units import Slot  # noqa: E402
+from unisono.torch.optimizer.arguments import chosen_groups  # noqa: E402
+from unisono.torch.optimizer.grad_arena import cut_buckets  # noqa: E402
+from unisono.torch.optimizer.lag import Lag  # noqa: E402
+from unisono.torch.optimizer.units import Slot  # noqa: E402
 
 job, test_on_three_ranks, test_the_job_ends_well = checked.tests_of("torch_optimizer.py", 3)
 

@@ -31,11 +31,11 @@ from .built import *  # noqa: F401,F403
 from .collectives import *  # noqa: F401,F403
 from .compression import Compression, Compressor
 from .config import config
-from .consistency import check_consistent
 from .elastic import HostsUpdatedInterrupt
 from .functions import *  # noqa: F401,F403
-from .gradients import gradients
 from .optimizer import DistributedOptimizer
+from .optimizer.consistency import check_consistent
+from .optimizer.gradients import gradients
 from .sparse import *  # noqa: F401,F403
 from .sync_batch_norm import SyncBatchNorm
 
@@ -59,8 +59,8 @@ __all__ += sparse.__all__
 
 # Only a torch that was built with torch.distributed has a backend to register.
 if torch.distributed.is_available():
-    from . import process_group
-    from .ddp_hook import HookState, ddp_hook
+    from .backend import process_group
+    from .backend.ddp_hook import HookState, ddp_hook
 
     process_group.register()
     __all__ += ["HookState", "ddp_hook"]

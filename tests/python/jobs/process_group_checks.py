@@ -14,8 +14,8 @@ import torch.distributed as dist
 import unisono
 import unisono.torch as hvd
 from checks import Skip, check, run_all
-from unisono.torch import rendezvous
-from unisono.torch.process_group import _HAS_PYTHON_BACKENDS, group_of
+from unisono.torch.backend import rendezvous
+from unisono.torch.backend.process_group import _HAS_PYTHON_BACKENDS, group_of
 
 RANK, SIZE = int(os.environ["UNISONO_RANK"]), int(os.environ["UNISONO_SIZE"])
 FOREVER = timedelta(seconds=60)

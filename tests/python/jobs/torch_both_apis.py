@@ -13,7 +13,7 @@ import torch.distributed as dist
 import unisono
 import unisono.torch as hvd
 from checks import check, raises, run_all
-from unisono.torch.process_group import group_of
+from unisono.torch.backend.process_group import group_of
 
 ME, SIZE = int(os.environ["UNISONO_RANK"]), int(os.environ["UNISONO_SIZE"])
 numbers = iter(range(100))

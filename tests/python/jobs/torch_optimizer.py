@@ -94,7 +94,7 @@ def gradients_are_views_into_the_arena():
 
 @check
 def ranks_may_run_out_of_arena_alone():
-    from unisono.torch import grad_arena
+    from unisono.torch.optimizer import grad_arena
     reference = model()
     expected = train(reference, distributed(reference))
     real = grad_arena._allocate

@@ -14,8 +14,7 @@ import torch.nn.functional as F
 import unisono
 from checks import check, run_all, Skip
 from training import STEPS, batch, compare, flat, model, same_on_all_ranks, sgd, simple
-from unisono.torch import optimizer_hooks
-from unisono.torch.optimizer import DistributedOptimizer
+from unisono.torch.optimizer import DistributedOptimizer, hooks
 
 
 @check
@@ -43,12 +42,12 @@ def named_by_order():
 
 @check
 def hooks_of_torch_before_2_1():
-    newer, optimizer_hooks._HAS_POST_ACCUMULATE = optimizer_hooks._HAS_POST_ACCUMULATE, False
+    newer, hooks._HAS_POST_ACCUMULATE = hooks._HAS_POST_ACCUMULATE, False
     try:
         compare()
         compare(backward_passes_per_step=1, num_groups=2)
     finally:
-        optimizer_hooks._HAS_POST_ACCUMULATE = newer
+        hooks._HAS_POST_ACCUMULATE = newer
 
 
 @check

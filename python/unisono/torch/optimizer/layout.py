@@ -12,8 +12,8 @@ import hashlib
 from typing import Optional
 
 from . import grad_arena
-from .optimizer_names import Names
-from .optimizer_units import Slot, Transfer, Unit
+from .names import Names
+from .units import Slot, Transfer, Unit
 
 
 class Plan:

@@ -20,8 +20,8 @@ from typing import Any, Optional, Union
 import torch
 from torch._C._distributed_c10d import GradBucket, ReduceOp
 
-from .. import _core
-from ..errors import InvalidArgument
+from ... import _core
+from ...errors import InvalidArgument
 from .group_engine import GroupEngine
 from .process_group import group_of
 

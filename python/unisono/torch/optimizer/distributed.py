@@ -15,19 +15,18 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, 
 
 import torch
 
-from ..engine import ReduceOp
-from ..errors import InvalidArgument
-from ..process_set import ProcessSet, global_process_set, identity_of
+from ...engine import ReduceOp
+from ...errors import InvalidArgument
+from ...process_set import ProcessSet, global_process_set, identity_of
+from ..compression import Compression
 from . import grad_arena
-from .compression import Compression
+from .arguments import checked_factor, checked_passes, chosen_groups, packed_set, unpacked_set
+from .exchange import Exchange, OutOfTurn
+from .hooks import teach_grad_scalers
 from .lag import Lag
-from .optimizer_arguments import (checked_factor, checked_passes, chosen_groups, packed_set,
-                                  unpacked_set)
-from .optimizer_exchange import Exchange, OutOfTurn
-from .optimizer_hooks import teach_grad_scalers
-from .optimizer_layout import Plan
-from .optimizer_names import checked_names, distinct_names
-from .optimizer_units import Slot, Transfer, engine_of
+from .layout import Plan
+from .names import checked_names, distinct_names
+from .units import Slot, Transfer, engine_of
 
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from typing import Any, Callable, Optional
 import numpy as np
 import torch
 
-from ..engine import ReduceOp
-from ..errors import Error, InvalidArgument, Mismatch
-from ..handle import Handle
+from ...engine import ReduceOp
+from ...errors import Error, InvalidArgument, Mismatch
+from ...handle import Handle
 from . import grad_arena
+from .hooks import on_gradient
 from .lag import Lag
-from .optimizer_hooks import on_gradient
-from .optimizer_layout import Plan, layout, layout_difference, layout_hash, numbered
-from .optimizer_names import Names
-from .optimizer_units import Slot, Transfer, Unit
+from .layout import Plan, layout, layout_difference, layout_hash, numbered
+from .names import Names
+from .units import Slot, Transfer, Unit
 
 # The exchange that a parameter's gradients go to, by the parameter's id: it keeps the parameter
 # alive, so the id is not given to another one.

@@ -19,10 +19,10 @@ import socket
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from .. import default
-from ..config import chosen_options
-from ..engine import Engine, make_options
-from ..errors import Error, Timeout
+from ... import default
+from ...config import chosen_options
+from ...engine import Engine, make_options
+from ...errors import Error, Timeout
 
 _LOOK_AGAIN_S = (0.0005, 0.02)  # first and longest pause between two looks into the store
 _LOOPBACK = "127.0.0.1"

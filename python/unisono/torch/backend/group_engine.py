@@ -19,10 +19,10 @@ from typing import Any, Callable, Optional, Sequence
 import torch
 from torch._C._distributed_c10d import ReduceOp
 
-from .. import _core, arrays
-from ..engine import Engine
-from ..errors import InvalidArgument, Mismatch, ShutDown
-from ..taken import Taken
+from ... import _core, arrays
+from ...engine import Engine
+from ...errors import InvalidArgument, Mismatch, ShutDown
+from ...taken import Taken
 from . import group_sparse
 from .elements import deal, like, movable, named, plain, width
 from .work import Lane, Work

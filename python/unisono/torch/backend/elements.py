@@ -9,8 +9,8 @@ from typing import Any, Sequence
 import torch
 from torch._C._distributed_c10d import ReduceOp
 
-from .. import _core
-from ..errors import InvalidArgument
+from ... import _core
+from ...errors import InvalidArgument
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:

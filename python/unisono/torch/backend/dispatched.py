@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
-from ..errors import Error
+from ...errors import Error
 from .calls import NAME
 from .member import Member
 from .work import Work

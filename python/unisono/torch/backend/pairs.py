@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional
 import torch
 from torch._C._distributed_c10d import PrefixStore
 
-from ..errors import Error, ShutDown, Timeout
+from ...errors import Error, ShutDown, Timeout
 from . import rendezvous
 from .group_engine import GroupEngine
 from .work import Lane, Passing, Work

@@ -12,7 +12,7 @@ members only, and groups must not wait for each other. The world's engine is als
 engine, so that unisono.rank() and the rest work without unisono.init(), and it is the one of
 unisono.init() if that came first.
 
-What torch gets depends on what it has: a Backend in Python (backend.py) where there is such a thing,
+What torch gets depends on what it has: a Backend in Python (dispatched.py) where there is such a thing,
 else a ProcessGroup in Python, which it calls without its dispatcher.
 """
 
@@ -26,7 +26,7 @@ import torch.distributed as dist
 import unisono_autoload
 from torch._C import _distributed_c10d as c10d
 
-from ..errors import InvalidArgument
+from ...errors import InvalidArgument
 from .calls import NAME
 from .member import Member, world_engine  # noqa: F401: for those who look for it here
 from .work import Work
@@ -91,8 +91,8 @@ class PlainGroup(Member, c10d.ProcessGroup):  # type: ignore[misc]
 def create(options: Any, *rest: Any) -> Any:
     """torch's creator: (options, backend options), or (store, rank, size, timeout) before 2.0.1."""
     if _HAS_PYTHON_BACKENDS:
-        from . import backend
-        return backend.create(options)
+        from . import dispatched
+        return dispatched.create(options)
     # The world is the group that is made while there is none.
     is_world = not dist.is_initialized()
     if hasattr(options, "group_rank"):
@@ -112,8 +112,8 @@ def group_of(process_group: Any = None) -> Member:
     group = process_group if process_group is not None else dist.group.WORLD
     member = group if isinstance(group, Member) else None
     if _HAS_PYTHON_BACKENDS:
-        from . import backend
-        member = backend.backend_of(group)
+        from . import dispatched
+        member = dispatched.backend_of(group)
     if member is None:
         raise InvalidArgument(f"the process group runs on backend {dist.get_backend(group)}; make "
                               f'it with init_process_group("{NAME}") or new_group on "{NAME}"')

@@ -20,8 +20,8 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional
 
 import torch
 
-from ..errors import InvalidArgument, OutOfMemory
-from .optimizer_units import Slot, Transfer, Unit
+from ...errors import InvalidArgument, OutOfMemory
+from .units import Slot, Transfer, Unit
 
 BUCKET_BYTES = 16 << 20
 _ALIGN_BYTES = 64  # a cache line, so that no view shares one with its neighbour

@@ -15,9 +15,9 @@ from typing import Any, Iterable, Mapping, Union
 import numpy as np
 import torch
 
-from ..errors import InvalidArgument, Mismatch
-from ..process_set import ProcessSet, global_process_set
-from .optimizer_units import engine_of
+from ...errors import InvalidArgument, Mismatch
+from ...process_set import ProcessSet, global_process_set
+from .units import engine_of
 
 Named = Union[torch.nn.Module, Mapping[str, Any], Iterable[tuple[str, Any]]]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import torch
 from torch._C._distributed_c10d import ReduceOp
 
-from ..errors import InvalidArgument, Mismatch
+from ...errors import InvalidArgument, Mismatch
 from .elements import like, named
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import collections
 import weakref
 from typing import Any, Iterable, NamedTuple, Optional
 
-from ..errors import InvalidArgument
+from ...errors import InvalidArgument
 
 # Of each engine and process set, the names that its optimizers use without a prefix.
 _taken: "weakref.WeakKeyDictionary[Any, dict[int, list[frozenset]]]" = weakref.WeakKeyDictionary()

@@ -13,12 +13,12 @@ from typing import Any, Iterable, Optional
 
 import torch
 
-from ..engine import ReduceOp
-from ..errors import InvalidArgument
-from ..groups import split_groups
-from ..process_set import ProcessSet, global_process_set
-from .compression import Compression
-from .optimizer_units import Transfer, engine_of
+from ...engine import ReduceOp
+from ...errors import InvalidArgument
+from ...groups import split_groups
+from ...process_set import ProcessSet, global_process_set
+from ..compression import Compression
+from .units import Transfer, engine_of
 
 
 def gradients(tensors: Iterable[torch.Tensor], *, name: str = "gradients",

@@ -9,10 +9,10 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 
-from ..engine import ReduceOp
-from ..errors import InvalidArgument
-from ..groups import split_groups
-from ..process_set import ProcessSet, global_process_set
+from ...engine import ReduceOp
+from ...errors import InvalidArgument
+from ...groups import split_groups
+from ...process_set import ProcessSet, global_process_set
 
 Places = list[list[int]]  # of each group, the places of its parameters in the optimizer
 

@@ -13,11 +13,11 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from .. import default
-from ..engine import Engine, ReduceOp
-from ..errors import Forked, NotInitialized
-from ..handle import Handle
-from .compression import codec_for, compressor_of
+from ... import default
+from ...engine import Engine, ReduceOp
+from ...errors import Forked, NotInitialized
+from ...handle import Handle
+from ..compression import codec_for, compressor_of
 
 Finish = Callable[[], torch.Tensor]
 
@@ -71,7 +71,7 @@ class Transfer:
     def sparse(self, name: str, tensor: torch.Tensor) -> Finish:
         if self.local:
             return lambda: tensor
-        from .sparse import sparse_allreduce_async
+        from ..sparse import sparse_allreduce_async
         return sparse_allreduce_async(tensor, name, self.op, process_set=self.process_set)
 
     def given_back(self, slot: Slot, result: torch.Tensor) -> torch.Tensor:

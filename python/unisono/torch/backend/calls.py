@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 import torch
 from torch._C import _distributed_c10d as c10d
 
-from ..errors import InvalidArgument, Timeout
+from ...errors import InvalidArgument, Timeout
 from . import rendezvous
 from .group_engine import GroupEngine
 from .pairs import Pairs

@@ -10,9 +10,9 @@ import weakref
 from datetime import timedelta
 from typing import Any
 
-from .. import default
-from ..engine import Engine
-from ..errors import InvalidArgument
+from ... import default
+from ...engine import Engine
+from ...errors import InvalidArgument
 from . import rendezvous
 from .calls import NAME, Calls
 from .group_engine import GroupEngine

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from typing import Optional
 
-from ..errors import InvalidArgument
+from ...errors import InvalidArgument
 
 
 class Lag:

@@ -17,7 +17,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 import torch
 from torch._C import _distributed_c10d as c10d
 
-from ..errors import Error, Timeout
+from ...errors import Error, Timeout
 
 # The engine's own report of a stall names the missing ranks; it is given this long to arrive.
 STALL_REPORT_S = 2.0

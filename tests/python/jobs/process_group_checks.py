@@ -387,7 +387,7 @@ def receives_from_anybody_leave_no_threads():
     deadline = time.monotonic() + 30
     while threading.active_count() > before + 2 and time.monotonic() < deadline:
         time.sleep(0.01)
-    # The announcer and the lane it waits in may have begun here.
+    # The threads of the announcer may have begun here.
     assert threading.active_count() <= before + 2, threading.enumerate()
     dist.barrier()
 

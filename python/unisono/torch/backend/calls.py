@@ -16,7 +16,7 @@ from torch._C import _distributed_c10d as c10d
 from ...errors import InvalidArgument, Timeout
 from . import rendezvous
 from .group_engine import GroupEngine
-from .pairs import Pairs
+from .point_to_point import PointToPoint
 from .work import Several, Work, seconds_of
 
 NAME = "unisono"
@@ -27,7 +27,7 @@ class Calls:
     """torch's collectives, under all their names. Thread: any, in the same order on all ranks."""
 
     _group: GroupEngine
-    _pairs: Pairs
+    _point_to_point: PointToPoint
     _store: Any
     _held: Optional[list[Work]] = None  # between start_coalescing and end_coalescing
     _monitored = 0
@@ -163,13 +163,13 @@ class Calls:
     alltoall_base = all_to_all_single
 
     def send(self, tensors: Tensors, peer: int, tag: int = 0) -> Work:
-        return self._issued(self._pairs.send(_only(tensors, "send"), peer, tag))
+        return self._issued(self._point_to_point.send(_only(tensors, "send"), peer, tag))
 
     def recv(self, tensors: Tensors, peer: int, tag: int = 0) -> Work:
-        return self._issued(self._pairs.receive(_only(tensors, "recv"), peer, tag))
+        return self._issued(self._point_to_point.receive(_only(tensors, "recv"), peer, tag))
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Work:
-        return self._issued(self._pairs.receive_from_any(_only(tensors, "recv"), tag))
+        return self._issued(self._point_to_point.receive_from_any(_only(tensors, "recv"), tag))
 
     def barrier(self, opts: Any = None) -> Work:
         return self._issued(self._group.barrier(self._limit(opts)))
@@ -223,7 +223,7 @@ class Calls:
 
     def end_coalescing(self, *_: Any) -> Work:
         works, self._held = self._held or [], None
-        return Several(works, self._group.lane, self._group.timeout_s)
+        return Several(works, self._group.futures, self._group.timeout_s)
 
     _start_coalescing, _end_coalescing = start_coalescing, end_coalescing
 
@@ -238,7 +238,7 @@ class Calls:
     def _several(self, works: list[Work]) -> Work:
         if len(works) == 1:
             return self._issued(works[0])
-        return self._issued(Several(works, self._group.lane, self._group.timeout_s))
+        return self._issued(Several(works, self._group.futures, self._group.timeout_s))
 
 
 def _only(items: Sequence[Any], what: str) -> Any:

@@ -21,11 +21,11 @@ from torch._C._distributed_c10d import ReduceOp
 
 from ... import _core, arrays
 from ...engine import Engine
+from ...engine_array import EngineArray
 from ...errors import InvalidArgument, Mismatch, ShutDown
-from ...taken import Taken
 from . import group_sparse
 from .elements import deal, like, movable, named, plain, width
-from .work import Lane, Work
+from .work import FutureThread, Work
 
 _KIND = _core.Collective
 _OPS = ((ReduceOp.SUM, _core.ReduceOp.Sum), (ReduceOp.AVG, _core.ReduceOp.Average),
@@ -50,7 +50,7 @@ class GroupEngine:
         self.engine: Any = engine
         self.timeout_s = timeout_s
         self.rank, self.size = engine.rank(), engine.size()
-        self.lane = Lane()
+        self.futures = FutureThread()
         self.sequence = 0  # how many calls have been numbered
         self._numbers = itertools.count(1)
 
@@ -58,7 +58,7 @@ class GroupEngine:
         """Gives the engine up, and leaves its job if it is this group's own. torch may keep the
         group for good; it must not keep the engine."""
         engine, self.engine = self.engine, _Destroyed()
-        self.lane.close()
+        self.futures.close()
         if leave and isinstance(engine, Engine):
             engine.shutdown()
 
@@ -75,15 +75,15 @@ class GroupEngine:
         settings = reduction(op, tensors, **more)
         flat = [plain(tensor) for tensor in tensors]
         name = self._name()
-        taken = [arrays.take(tensor, True) for tensor in flat]
-        if len(taken) == 1:
-            tickets = [self._submit(_KIND.allreduce, name, taken[0], True, settings)]
+        made = [arrays.to_engine(tensor, True) for tensor in flat]
+        if len(made) == 1:
+            tickets = [self._submit(_KIND.allreduce, name, made[0], True, settings)]
         else:
-            names = [f"{name}.{index}" for index in range(len(taken))]
+            names = [f"{name}.{index}" for index in range(len(made))]
             tickets = self.engine._core.submit_group(
-                name, _KIND.allreduce, names, [each.dtype for each in taken],
-                [each.memory for each in taken], True, settings)
-        restores = [each.restore for each in taken if each.restore is not None]
+                name, _KIND.allreduce, names, [each.dtype for each in made],
+                [each.memory for each in made], True, settings)
+        restores = [each.restore for each in made if each.restore is not None]
         return self._work(f"all_reduce {name}", tensors, tickets, timeout_s,
                           _all(restores) if restores else None)
 
@@ -98,14 +98,14 @@ class GroupEngine:
     def move(self, name: str, tensor: torch.Tensor, root: int) -> tuple[Any, Optional[Finish]]:
         """A broadcast in place, whatever the tensor's type and strides."""
         seen = movable(tensor)
-        taken = arrays.take(seen, True)
-        ticket = self._submit(_KIND.broadcast, name, taken, True, _core.Settings(root=root))
+        array = arrays.to_engine(seen, True)
+        ticket = self._submit(_KIND.broadcast, name, array, True, _core.Settings(root=root))
         # The root's tensor is what it was; writing it back would only race with its readers.
         if self.rank == root:
             return ticket, None
         if seen.data_ptr() != tensor.data_ptr():
             return ticket, lambda: tensor.copy_(like(seen, tensor))
-        return ticket, taken.restore
+        return ticket, array.restore
 
     def barrier(self, timeout_s: float) -> Work:
         return self.all_reduce([torch.zeros(1, dtype=torch.uint8)], ReduceOp.MAX, timeout_s)
@@ -230,12 +230,12 @@ class GroupEngine:
                           _all([finish for _, finish in parts]))
 
     def _rows(self, kind: Any, tensor: torch.Tensor, settings: Any) -> tuple[Any, Callable]:
-        taken = arrays.take(tensor, False)
-        return self._submit(kind, self._name(), taken, False, settings), taken.wrap
+        array = arrays.to_engine(tensor, False)
+        return self._submit(kind, self._name(), array, False, settings), array.wrap
 
-    def _submit(self, kind: Any, name: str, taken: Taken, in_place: bool,
+    def _submit(self, kind: Any, name: str, array: EngineArray, in_place: bool,
                 settings: Any) -> Any:
-        return self.engine._core.submit(kind, name, taken.dtype, taken.memory, in_place, settings)
+        return self.engine._core.submit(kind, name, array.dtype, array.memory, in_place, settings)
 
     def _name(self) -> str:
         self.sequence = number = next(self._numbers)
@@ -243,7 +243,7 @@ class GroupEngine:
 
     def _work(self, what: str, outputs: Sequence[torch.Tensor], tickets: Sequence[Any],
               timeout_s: float, finish: Optional[Finish] = None) -> Work:
-        return Work(what, outputs, self.lane, timeout_s, tickets, finish)
+        return Work(what, outputs, self.futures, timeout_s, tickets, finish)
 
 
 def reduction(op: Any, tensors: Sequence[torch.Tensor], **more: Any) -> Any:

@@ -16,7 +16,7 @@ from ...errors import InvalidArgument
 from . import rendezvous
 from .calls import NAME, Calls
 from .group_engine import GroupEngine
-from .pairs import Pairs
+from .point_to_point import PointToPoint
 
 _LONGEST_S = 1e6  # what "no limit" comes to
 _alive: "weakref.WeakSet[Member]" = weakref.WeakSet()
@@ -40,7 +40,7 @@ class Member(Calls):
         self.is_world, self._made_with_s = is_world, timeout_s
         self._adopted = is_world and self._owned and default.adopt(engine)
         self._group = GroupEngine(engine, timeout_s)
-        self._pairs = Pairs(store, rank, size, timeout_s)
+        self._point_to_point = PointToPoint(store, rank, size, timeout_s)
         self.hook_state: Any = None  # of ddp_hook, where the caller keeps none
         self._left = False
         _alive.add(self)
@@ -63,14 +63,14 @@ class Member(Calls):
                 f"the group was made with a timeout of {self._made_with_s:g} s, after which its "
                 f"engine gives a missing rank up, so {limit_s:g} s cannot be set; make the group "
                 "with the longest timeout it will need, and shorten it where that helps")
-        self._group.timeout_s = self._pairs.timeout_s = limit_s
+        self._group.timeout_s = self._point_to_point.timeout_s = limit_s
 
     def shutdown(self) -> None:
         """Leaves the group; what is pending fails with unisono.ShutDown."""
         if self._left or os.getpid() != self._pid:
             return  # Once is enough, and a forked child's copy is the parent's group.
         self._left = True
-        self._pairs.close()
+        self._point_to_point.close()
         # A program that has called unisono.init() since goes on with the engine.
         ends = self._owned and (not self._adopted or default.release(self.engine))
         self._group.close(leave=ends)

@@ -3,7 +3,7 @@
 """What the backend's asynchronous calls return to torch.
 
 ``wait()`` waits on the engine's tickets itself. A future needs somebody to complete it: a thread of
-the group, a ``Lane``, that starts when the first future is asked for (DDP does), else never.
+the group, a ``FutureThread``, that starts when the first future is asked for (DDP does), else never.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ...errors import Error, Timeout
 STALL_REPORT_S = 2.0
 
 
-class Passing:
-    """A lane for one task: its thread ends with it, so nobody needs to close it."""
+class OneFutureThread:
+    """Completes one future: its thread ends with it, so nobody needs to close it."""
 
     def call(self, action: Callable[[], Any]) -> None:
         threading.Thread(target=action, daemon=True, name="unisono-future").start()
 
 
-class Lane:
+class FutureThread:
     """Completes futures of one engine, in the order in which they were asked for.
 
     The thread belongs to the group and ends with close(). It sleeps while nothing is asked for."""
@@ -76,11 +76,11 @@ class Work(c10d.Work):
     may come later by start(), when the engine that gives them is still being joined."""
 
     def __init__(self, what: str, outputs: Sequence[torch.Tensor],
-                 lane: Union[Lane, Passing], timeout_s: float,
+                 futures: Union[FutureThread, OneFutureThread], timeout_s: float,
                  tickets: Optional[Sequence[Any]] = None,
                  finish: Optional[Callable[[], Any]] = None):
         super().__init__()
-        self._what, self._outputs, self._lane = what, outputs, lane
+        self._what, self._outputs, self._futures = what, outputs, futures
         self._timeout_s = timeout_s
         self._tickets, self._finish = tickets, finish
         self._error: Optional[BaseException] = None
@@ -143,7 +143,7 @@ class Work(c10d.Work):
         if self.is_completed():
             trigger.set_result(None)
         else:
-            self._lane.call(lambda: self._settle(trigger))
+            self._futures.call(lambda: self._settle(trigger))
         return future
 
     def _settle(self, trigger: torch.futures.Future) -> None:
@@ -186,9 +186,9 @@ class Work(c10d.Work):
 class Several(Work):
     """Works that torch asked for one by one and waits for as one."""
 
-    def __init__(self, works: Sequence[Work], lane: Lane, timeout_s: float):
+    def __init__(self, works: Sequence[Work], futures: FutureThread, timeout_s: float):
         outputs = [output for work in works for output in work._outputs]
-        super().__init__("coalesced operations", outputs, lane, timeout_s, (), None)
+        super().__init__("coalesced operations", outputs, futures, timeout_s, (), None)
         self._works = works
 
     def is_completed(self) -> bool:

@@ -17,7 +17,7 @@ import torch
 
 from ...errors import InvalidArgument, Mismatch
 from ...process_set import ProcessSet, global_process_set
-from .units import engine_of
+from .transfer import engine_of
 
 Named = Union[torch.nn.Module, Mapping[str, Any], Iterable[tuple[str, Any]]]
 

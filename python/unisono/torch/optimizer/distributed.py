@@ -4,12 +4,13 @@
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+
+This file makes such an optimizer, copies it and pickles it. What it does in a step is in step.py.
 """
 
 from __future__ import annotations
 
 import contextlib
-import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence,
                     SupportsIndex, Union)
 
@@ -21,12 +22,13 @@ from ...process_set import ProcessSet, global_process_set, identity_of
 from ..compression import Compression
 from . import grad_arena
 from .arguments import checked_factor, checked_passes, chosen_groups, packed_set, unpacked_set
-from .exchange import Exchange, OutOfTurn
 from .hooks import teach_grad_scalers
 from .lag import Lag
 from .layout import Plan
 from .names import checked_names, distinct_names
-from .units import Slot, Transfer, engine_of
+from .step import GradientExchange, OutOfTurn
+from .tracked import TrackedParameter
+from .transfer import Transfer, engine_of
 
 
 if TYPE_CHECKING:
@@ -40,11 +42,9 @@ else:
 class DistributedMixin(_Wrapped):
     """What DistributedOptimizer() puts before the user's optimizer class."""
 
-    _exchange: Exchange
+    _exchange: GradientExchange
     _arguments: dict[str, Any]
     _parameter_names: dict[Any, str]
-    _should_synchronize = True
-    _synchronized_by_hand = False
 
     @property
     def op(self) -> ReduceOp:
@@ -70,32 +70,21 @@ class DistributedMixin(_Wrapped):
         """Waits until every gradient is the combination of all ranks'. Then gradients may be
         clipped or changed, and step() called inside ``with optimizer.skip_synchronize():``."""
         self._exchange.synchronize()
-        self._synchronized_by_hand = True
+        self._exchange.synchronized_by_hand = True
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:
         """step() in this context applies the gradients as they are."""
-        self._should_synchronize = False
+        self._exchange.should_synchronize = False
         try:
             yield
         finally:
-            self._should_synchronize = True
+            self._exchange.should_synchronize = True
 
     def step(self, closure: Optional[Callable[[], Any]] = None, *args: Any, **keywords: Any) -> Any:
         """Exchanges this step's gradients unless synchronize() has, and applies them. The loss
         that a closure returns is combined over the ranks too, so that all take the same path."""
-        exchange = self._exchange
-        self._warn_of_a_second_exchange()
-        if closure is not None:
-            result = super().step(self._together(closure), *args, **keywords)
-        else:
-            self._settle()
-            result = super().step(*args, **keywords)
-        exchange.synchronized = self._synchronized_by_hand = False
-        if exchange.lag.ends_here:
-            self.flush()
-        exchange.lag.step += 1
-        return result
+        return self._exchange.step(super().step, closure, *args, **keywords)
 
     # torch.optim wraps the step of classes that do not say so, and would run step hooks twice.
     step.hooked = True  # type: ignore[attr-defined]
@@ -103,10 +92,7 @@ class DistributedMixin(_Wrapped):
     def flush(self) -> bool:
         """With lag=1, applies the gradients that the last step kept back. Call it before saving
         the model when there is no cool-down. Returns whether there were any."""
-        if not self._exchange.take_outstanding():
-            return False
-        super().step()
-        return True
+        return self._exchange.flush(super().step)
 
     def zero_grad(self, *args: Any, **keywords: Any) -> None:
         """Like the wrapped optimizer's. Gradients under way must not be touched."""
@@ -115,7 +101,7 @@ class DistributedMixin(_Wrapped):
                 "optimizer.zero_grad() was called after loss.backward() but before "
                 "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
                 "a race condition: call one of them first.")
-        self._exchange.synchronized = self._synchronized_by_hand = False
+        self._exchange.end_step()
         super().zero_grad(*args, **keywords)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -123,11 +109,11 @@ class DistributedMixin(_Wrapped):
         for parameter in self.param_groups[-1]["params"]:
             name = self._parameter_names.setdefault(parameter,
                                                     f"parameter.{len(self._parameter_names)}")
-            slot = Slot(parameter, name, self._exchange.passes)
+            tracked = TrackedParameter(parameter, name, self._exchange.passes)
             if parameter.requires_grad:
-                self._exchange.add(slot)
+                self._exchange.add(tracked)
             else:
-                self._exchange.frozen.append(slot)
+                self._exchange.frozen.append(tracked)
 
     def load_state_dict(self, *args: Any, **keywords: Any) -> None:
         """Like the wrapped optimizer's; what is under way is dropped."""
@@ -135,9 +121,8 @@ class DistributedMixin(_Wrapped):
         super().load_state_dict(*args, **keywords)
 
     def set_backward_passes_per_step(self, passes: int) -> None:
-        self._exchange.passes = self.backward_passes_per_step = checked_passes(passes)
-        for slot in self._exchange.slots:
-            slot.left = passes
+        self.backward_passes_per_step = checked_passes(passes)
+        self._exchange.set_passes(passes)
 
     @property
     def gradients_in_arena(self) -> grad_arena.ArenaUse:
@@ -152,49 +137,14 @@ class DistributedMixin(_Wrapped):
                      "process_set": packed_set(self._arguments["process_set"])}
         return _rebuild, (type(self).__mro__[2], plain, names, arguments)
 
-    def _warn_of_a_second_exchange(self) -> None:
-        if (self._synchronized_by_hand and self._should_synchronize
-                and (self._exchange.synchronized or self._exchange.idle)):
-            warnings.warn(
-                "optimizer.step() follows optimizer.synchronize() outside of skip_synchronize(): "
-                "Horovod would exchange the gradients a second time. Here they are applied as they "
-                "are; write `with optimizer.skip_synchronize(): optimizer.step()` to say so.",
-                stacklevel=3)
-
-    def _settle(self) -> None:
-        """Exchanges what this step has not exchanged yet."""
-        if self._should_synchronize:
-            if not self._exchange.synchronized:
-                self._exchange.synchronize()
-        elif self._exchange.busy():
-            raise OutOfTurn("optimizer.step() was called inside skip_synchronize() while gradients "
-                            "are being exchanged: call optimizer.synchronize() first.")
-
-    def _together(self, closure: Callable[[], Any]) -> Callable[[], Any]:
-        exchange = self._exchange
-        if exchange.lag.possible:
-            raise InvalidArgument("step(closure) needs the gradients that the closure computes, "
-                                  "and lag=1 applies them a step later; use lag=0")
-        if exchange.busy():
-            self._settle()
-
-        def evaluate() -> Any:
-            loss = closure()
-            self._settle()
-            exchange.synchronized = False
-            return exchange.combined_loss(loss)
-
-        return evaluate
-
     def _before_unscale(self) -> None:
         if self._exchange.lag.possible:
             raise InvalidArgument("GradScaler may change its scale between steps, and with lag=1 "
                                   "gradients of two steps meet; use lag=0")
-        self._settle()
+        self._exchange.settle()
 
 
-_OWN = ("_exchange", "_arguments", "_parameter_names", "_should_synchronize",
-        "_synchronized_by_hand", "backward_passes_per_step")
+_OWN = ("_exchange", "_arguments", "_parameter_names", "backward_passes_per_step")
 
 
 def DistributedOptimizer(optimizer: torch.optim.Optimizer,
@@ -214,7 +164,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     - backward_passes_per_step: gradients of so many backward() calls are summed, then exchanged.
     - op: Average, Sum or Adasum, applied to gradients (the wrapped optimizer then steps).
     - gradient_predivide_factor: an average divides by it before the sum and by the rest after.
-    - num_groups, or groups as a number or as lists of parameters: gradients that travel as units;
+    - num_groups, or groups as a number or as lists of parameters: gradients that travel together;
       group_balance "bytes" makes num_groups weigh the same. Otherwise the engine fuses as it sees
       fit. sparse_as_dense: sparse gradients travel as dense ones, and are sparse again afterwards.
     - process_set: a rank outside it stays local.
@@ -249,9 +199,10 @@ def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
     made.__dict__.update(plain)
     made._arguments, made._parameter_names = arguments, names
     made.backward_passes_per_step = passes = arguments["backward_passes_per_step"]
-    everything = [Slot(p, names[p], passes) for group in made.param_groups for p in group["params"]]
-    slots = [slot for slot in everything if slot.parameter.requires_grad]
-    frozen = [slot for slot in everything if not slot.parameter.requires_grad]
+    everything = [TrackedParameter(p, names[p], passes)
+                  for group in made.param_groups for p in group["params"]]
+    trained = [each for each in everything if each.tensor.requires_grad]
+    frozen = [each for each in everything if not each.tensor.requires_grad]
     process_set, lag = arguments["process_set"], Lag(
         arguments["lag"], arguments["cool_down_steps"], arguments["total_steps"])
     plan = Plan(arguments["groups"] and _trained(arguments["groups"], everything),
@@ -264,14 +215,15 @@ def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
                         arguments["sparse_as_dense"], local)
 
     prefixes = distinct_names(engine_of(process_set), identity_of(process_set),
-                              (slot.name for slot in everything))
-    made._exchange = Exchange(slots, frozen, passes, plan, lag, transfer, prefixes)
+                              (each.name for each in everything))
+    made._exchange = GradientExchange(trained, frozen, passes, plan, lag, transfer, prefixes)
     return made
 
 
-def _trained(groups: list[list[int]], everything: list[Slot]) -> list[list[Slot]]:
+def _trained(groups: list[list[int]],
+             everything: list[TrackedParameter]) -> list[list[TrackedParameter]]:
     """The groups without the parameters that are frozen."""
-    kept = [[everything[place] for place in group if everything[place].parameter.requires_grad]
+    kept = [[everything[place] for place in group if everything[place].tensor.requires_grad]
             for group in groups]
     return [group for group in kept if group]
 

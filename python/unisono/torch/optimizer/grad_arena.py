@@ -6,9 +6,10 @@ A bucket holds the gradients of several parameters one after the other and is re
 one operation: nothing is packed, and the reduction touches each byte once. Buckets are filled in
 reverse order of registration, which is about the order in which backward() finishes gradients.
 
-autograd gives a parameter without a gradient its own buffer, so the gradient is moved into the
-bucket when it arrives, still warm in cache, and ``.grad`` becomes the view. Where a view is
-installed already (zero_grad(set_to_none=False), gradient accumulation) autograd adds in place.
+autograd puts the first gradient of a parameter into a buffer of its own, so the gradient is moved
+into the bucket when it is complete, still warm in cache, and ``.grad`` becomes the view. Where a
+view is installed already (zero_grad(set_to_none=False), gradient accumulation) autograd adds in
+place.
 
 The price: a rank that dies during the reduction leaves the bucket undefined. synchronize() raises
 then and drops the gradients, so no step can use them.
@@ -21,7 +22,9 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional
 import torch
 
 from ...errors import InvalidArgument, OutOfMemory
-from .units import Slot, Transfer, Unit
+from .bucket import Bucket
+from .tracked import TrackedParameter
+from .transfer import Transfer
 
 BUCKET_BYTES = 16 << 20
 _ALIGN_BYTES = 64  # a cache line, so that no view shares one with its neighbour
@@ -41,7 +44,8 @@ class ArenaUse(NamedTuple):
         return f"{'yes' if self.used else 'no'}: {self.reason}"
 
 
-def arena_use(transfer: Transfer, slots: Iterable[Slot], wanted: Optional[bool]) -> ArenaUse:
+def arena_use(transfer: Transfer, parameters: Iterable[TrackedParameter],
+              wanted: Optional[bool]) -> ArenaUse:
     """The decision for one optimizer; it rests on what all ranks of the set have in common."""
     engine = transfer.engine
     if wanted is False:
@@ -54,35 +58,36 @@ def arena_use(transfer: Transfer, slots: Iterable[Slot], wanted: Optional[bool])
         return ArenaUse(False, "Adasum weighs every gradient by itself")
     if engine.local_size() != engine.size():
         return ArenaUse(False, f"the {engine.size()} ranks are on {engine.cross_size()} hosts")
-    if not any(fits(slot) for slot in slots):
+    if not any(fits(each) for each in parameters):
         return ArenaUse(False, "no parameter is a contiguous floating-point tensor on the CPU")
     return ArenaUse(True, "all ranks are on one host")
 
 
-def fits(slot: Slot) -> bool:
-    p = slot.parameter
-    return (p.device.type == "cpu" and p.layout == torch.strided and p.is_contiguous()
-            and p.dtype in _DTYPES and p.numel() > 0)
+def fits(parameter: TrackedParameter) -> bool:
+    tensor = parameter.tensor
+    return (tensor.device.type == "cpu" and tensor.layout == torch.strided
+            and tensor.is_contiguous() and tensor.dtype in _DTYPES and tensor.numel() > 0)
 
 
-def cut_buckets(slots: list[Slot], bucket_bytes: int) -> list[list[Slot]]:
-    """Slots in reverse order, cut where the element type changes or the bytes are reached."""
-    buckets: list[list[Slot]] = []
+def cut_buckets(parameters: list[TrackedParameter],
+                bucket_bytes: int) -> list[list[TrackedParameter]]:
+    """Parameters in reverse order, cut where the element type changes or the bytes are reached."""
+    buckets: list[list[TrackedParameter]] = []
     room, dtype = 0, None
-    for slot in reversed(slots):
-        size = _span(slot) * slot.parameter.element_size()
-        if not buckets or slot.parameter.dtype != dtype or size > room:
+    for parameter in reversed(parameters):
+        size = _span(parameter) * parameter.tensor.element_size()
+        if not buckets or parameter.tensor.dtype != dtype or size > room:
             buckets.append([])
-            room, dtype = bucket_bytes, slot.parameter.dtype
-        buckets[-1].append(slot)
+            room, dtype = bucket_bytes, parameter.tensor.dtype
+        buckets[-1].append(parameter)
         room -= size
     return buckets
 
 
-def _span(slot: Slot) -> int:
+def _span(parameter: TrackedParameter) -> int:
     """Elements from the start of this gradient to the start of the next."""
-    step = _ALIGN_BYTES // slot.parameter.element_size()
-    return -(-slot.parameter.numel() // step) * step
+    step = _ALIGN_BYTES // parameter.tensor.element_size()
+    return -(-parameter.tensor.numel() // step) * step
 
 
 def _allocate(engine: Any, count: int, dtype: torch.dtype) -> tuple[torch.Tensor, bool]:
@@ -94,83 +99,82 @@ def _allocate(engine: Any, count: int, dtype: torch.dtype) -> tuple[torch.Tensor
         return torch.zeros(count, dtype=dtype), False
 
 
-class Bucket(Unit):
-    """A unit whose gradients lie side by side in one flat tensor."""
+class FlatBucket(Bucket):
+    """A bucket whose gradients lie side by side in one flat tensor."""
 
-    def __init__(self, name: str, slots: list[Slot], transfer: Transfer):
+    def __init__(self, name: str, parameters: list[TrackedParameter], transfer: Transfer):
         starts, count = [], 0
-        for slot in slots:
+        for parameter in parameters:
             starts.append(count)
-            count += _span(slot)
-        self.flat, self.in_arena = _allocate(transfer.engine, count, slots[0].parameter.dtype)
+            count += _span(parameter)
+        self.flat, self.in_arena = _allocate(transfer.engine, count, parameters[0].tensor.dtype)
         # .data gives each view a version counter of its own: writing one leaves the others' alone.
         self.views = [
-            self.flat[start:start + slot.parameter.numel()].view(slot.parameter.shape).data
-            for start, slot in zip(starts, slots)]
+            self.flat[start:start + parameter.tensor.numel()].view(parameter.tensor.shape).data
+            for start, parameter in zip(starts, parameters)]
         self._dropped: set[int] = set()
-        super().__init__(name, slots, transfer, grouped=False)
+        super().__init__(name, parameters, transfer, grouped=False)
+        self.numbered = True
 
     def _start_anew(self) -> None:
-        self.waiting = len(self.slots) - len(self._dropped)
-        self.sent = None
-        self._versions: list[Optional[int]] = [None] * len(self.slots)
+        self.missing = len(self.parameters) - len(self._dropped)
+        self.submitted = None
+        self._versions: list[Optional[int]] = [None] * len(self.parameters)
 
-    def arrive(self, slot: Slot) -> None:
-        self._move_in(slot)
-        super().arrive(slot)
+    def gradient_ready(self, parameter: TrackedParameter) -> None:
+        self._move_in(parameter)
+        super().gradient_ready(parameter)
 
-    def drop(self, slot: Slot) -> None:
+    def drop(self, parameter: TrackedParameter) -> None:
         """The parameter's gradients travel on their own from now on."""
-        if self.sent is not None:
-            raise InvalidArgument(f"the gradient of {slot.name} is sparse, and was dense a step "
-                                  "ago; with lag=1 it has to stay what it is")
-        self.views[slot.place].zero_()
-        self._dropped.add(slot.place)
-        self.waiting -= 1
-        if self.waiting == 0 and len(self._dropped) < len(self.slots):
-            self.send()
+        if self.submitted is not None:
+            raise InvalidArgument(f"the gradient of {parameter.name} is sparse, and was dense a "
+                                  "step ago; with lag=1 it has to stay what it is")
+        self.views[parameter.position].zero_()
+        self._dropped.add(parameter.position)
+        self.missing -= 1
+        if self.missing == 0 and len(self._dropped) < len(self.parameters):
+            self.submit()
 
-    def send(self) -> None:
-        if len(self._dropped) == len(self.slots):
-            self.sent = []
+    def submit(self) -> None:
+        if len(self._dropped) == len(self.parameters):
+            self.submitted = []
             return
-        for place, slot in enumerate(self.slots):
-            if self._versions[place] is None and place not in self._dropped:
-                self._move_in(slot)
-        self.sent = self.transfer.dense(self.name, [self.flat], grouped=False)
+        for position, parameter in enumerate(self.parameters):
+            if self._versions[position] is None and position not in self._dropped:
+                self._move_in(parameter)
+        self.submitted = self.transfer.dense(self.name, [self.flat], grouped=False)
 
-    def _move_in(self, slot: Slot) -> None:
-        parameter, view = slot.parameter, self.views[slot.place]
-        gradient = parameter.grad
+    def _move_in(self, parameter: TrackedParameter) -> None:
+        tensor, view = parameter.tensor, self.views[parameter.position]
+        gradient = tensor.grad
         if gradient is None:
             view.zero_()
         elif gradient is not view:
             view.copy_(gradient.detach() if gradient.requires_grad else gradient)
-        if gradient is not view and parameter.requires_grad:
-            parameter.grad = view
-        self._versions[slot.place] = view._version
+        if gradient is not view and tensor.requires_grad:
+            tensor.grad = view
+        self._versions[parameter.position] = view._version
 
     def changed(self, lagged: bool) -> Optional[str]:
-        for place, slot in self._installed():
-            view = self.views[place]
-            if view._version != self._versions[place] or not (lagged or
-                                                              slot.parameter.grad is view):
-                return slot.name
+        for position, parameter in self._installed():
+            view = self.views[position]
+            installed = lagged or parameter.tensor.grad is view
+            if view._version != self._versions[position] or not installed:
+                return parameter.name
         return None
 
     def finish(self) -> None:
-        for wait in self.sent or ():
+        for wait in self.submitted or ():
             wait()
-        for place, slot in self._installed():
-            result = self.transfer.given_back(slot, self.views[place])
-            if slot.parameter.grad is not result:
-                slot.parameter.grad = result
+        for position, parameter in self._installed():
+            parameter.set_gradient(self.views[position])
         self._start_anew()
 
-    def _installed(self) -> Iterator[tuple[int, Slot]]:
-        for place, slot in enumerate(self.slots):
-            if place not in self._dropped and slot.parameter.requires_grad:
-                yield place, slot
+    def _installed(self) -> Iterator[tuple[int, TrackedParameter]]:
+        for position, parameter in enumerate(self.parameters):
+            if position not in self._dropped and parameter.tensor.requires_grad:
+                yield position, parameter
 
 
-__all__ = ["ArenaUse", "BUCKET_BYTES", "Bucket", "arena_use", "cut_buckets", "fits"]
+__all__ = ["ArenaUse", "BUCKET_BYTES", "FlatBucket", "arena_use", "cut_buckets", "fits"]

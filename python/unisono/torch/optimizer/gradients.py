@@ -18,7 +18,7 @@ from ...errors import InvalidArgument
 from ...groups import split_groups
 from ...process_set import ProcessSet, global_process_set
 from ..compression import Compression
-from .units import Transfer, engine_of
+from .transfer import Transfer, engine_of
 
 
 def gradients(tensors: Iterable[torch.Tensor], *, name: str = "gradients",

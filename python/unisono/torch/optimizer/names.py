@@ -16,7 +16,8 @@ from typing import Any, Iterable, NamedTuple, Optional
 from ...errors import InvalidArgument
 
 # Of each engine and process set, the names that its optimizers use without a prefix.
-_taken: "weakref.WeakKeyDictionary[Any, dict[int, list[frozenset]]]" = weakref.WeakKeyDictionary()
+_names_in_use: "weakref.WeakKeyDictionary[Any, dict[int, list[frozenset[str]]]]" = (
+    weakref.WeakKeyDictionary())
 
 
 def checked_names(named_parameters: Optional[Iterable[tuple[str, Any]]],
@@ -54,7 +55,7 @@ class Names(NamedTuple):
 
 def distinct_names(engine: Any, process_set: int, names: Iterable[str]) -> Names:
     """Prefixes that make the names differ from those given out before."""
-    optimizers = _taken.setdefault(engine, {}).setdefault(process_set, [])
+    optimizers = _names_in_use.setdefault(engine, {}).setdefault(process_set, [])
     names, own = frozenset(names), f"optimizer.{len(optimizers)}."
     clash = any(names & earlier for earlier in optimizers)
     optimizers.append(frozenset() if clash else names)

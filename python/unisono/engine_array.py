@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple, Optional
 from . import _core
 
 
-class Taken(NamedTuple):
+class EngineArray(NamedTuple):
     """What the engine sees, and how results return to the caller."""
 
     memory: Any  # contiguous; its bits are of type dtype. To be submitted once

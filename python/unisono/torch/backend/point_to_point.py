@@ -24,7 +24,7 @@ from torch._C._distributed_c10d import PrefixStore
 from ...errors import Error, ShutDown, Timeout
 from . import rendezvous
 from .group_engine import GroupEngine
-from .work import Lane, Passing, Work
+from .work import FutureThread, OneFutureThread, Work
 
 _ANNOUNCE_AFTER_S = 0.01
 _LOOK_AGAIN_S = 0.005
@@ -35,7 +35,7 @@ class Pair:
 
     def __init__(self, store: Any, rank: int, peer: int, timeout_s: float,
                  given_up: Callable[[], bool]):
-        self.lane = Lane()
+        self.futures = FutureThread()
         self._rank, self._peer, self._timeout_s = rank, peer, timeout_s
         self._given_up = given_up
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class Pair:
         begin()
 
     def close(self) -> None:
-        self.lane.close()
+        self.futures.close()
         with self._lock:
             engine = self._engine
         if engine is not None:
@@ -93,8 +93,8 @@ class Pair:
             made.close(leave=True)
 
 
-class Pairs:
-    """The pairs of one rank in one group. Thread: any."""
+class PointToPoint:
+    """The messages of one rank in one group. Thread: any."""
 
     def __init__(self, store: Any, rank: int, size: int, timeout_s: float):
         self._store, self._rank, self._size = store, rank, size
@@ -111,7 +111,7 @@ class Pairs:
             number = self._next(self._rank, peer, tag)
             if self._announcer is None:
                 self._announcer = _Announcer(self._store)
-        work = Work(f"send to rank {peer} (tag {tag}, number {number})", [tensor], pair.lane,
+        work = Work(f"send to rank {peer} (tag {tag}, number {number})", [tensor], pair.futures,
                     self.timeout_s)
         pair.move(work, _name(self._rank, peer, tag, number), tensor, True)
         self._announcer.watch(work, _name(self._rank, peer, tag, number))
@@ -121,14 +121,14 @@ class Pairs:
         with self._lock:
             pair = self._pair(peer)
             number = self._next(peer, self._rank, tag)
-        work = Work(f"recv from rank {peer} (tag {tag}, number {number})", [tensor], pair.lane,
+        work = Work(f"recv from rank {peer} (tag {tag}, number {number})", [tensor], pair.futures,
                     self.timeout_s)
         work.sender = peer
         pair.move(work, _name(peer, self._rank, tag, number), tensor, False)
         return work
 
     def receive_from_any(self, tensor: torch.Tensor, tag: int) -> Work:
-        work = Work(f"recv from any rank (tag {tag})", [tensor], Passing(), self.timeout_s)
+        work = Work(f"recv from any rank (tag {tag})", [tensor], OneFutureThread(), self.timeout_s)
         threading.Thread(target=self._find_sender, args=(work, tensor, tag), daemon=True,
                          name="unisono-any-source").start()
         return work
@@ -195,7 +195,7 @@ class _Announcer:
 
     def __init__(self, store: Any):
         self._store = store
-        self._taken = Lane()  # waits for the announced sends, one after another
+        self._sends = FutureThread()  # waits for the announced sends, one after another
         self._watched: collections.deque[tuple[Work, str]] = collections.deque()
         self._wake = threading.Event()
         self._closed = False
@@ -209,7 +209,7 @@ class _Announcer:
     def close(self) -> None:
         self._closed = True
         self._wake.set()
-        self._taken.close()
+        self._sends.close()
 
     def _run(self) -> None:
         while not self._closed:
@@ -223,7 +223,7 @@ class _Announcer:
                         rendezvous.put(self._store, _sent_key(name), "1")
                     except RuntimeError:
                         return  # The store is gone, and with it everybody who would look.
-                    self._taken.call(functools.partial(self._take_back, work, _sent_key(name)))
+                    self._sends.call(functools.partial(self._take_back, work, _sent_key(name)))
                 del work
 
     def _take_back(self, work: Work, key: str) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from typing import Optional
 
+from .current import is_initialized
 from .errors import Error, InvalidArgument
 
 # The option of the engine that each argument sets, and its least value.
@@ -29,10 +30,9 @@ def config(teams: Optional[int] = None, threads_per_team: Optional[int] = None,
     - teams: buckets that are moved at the same time, each by threads of its own.
     - threads_per_team: threads that share the work of one bucket.
     - buffer_bytes: gradients are fused up to this size, and staged in buffers of it."""
-    from . import default
     given = {"teams": teams, "threads_per_team": threads_per_team, "buffer_bytes": buffer_bytes}
     checked = {key: _checked(key, value) for key, value in given.items() if value is not None}
-    if checked and default.is_initialized():
+    if checked and is_initialized():
         raise Error("unisono is initialized already, and its threads and buffers are made at "
                     "init(); call unisono.config() before, or unisono.shutdown() first.")
     _chosen.update(checked)

@@ -25,7 +25,8 @@ _ALL = global_process_set
 _KIND = _core.Collective
 
 
-def make_options(options: Union[_core.Options, dict, None], overrides: dict) -> _core.Options:
+def make_options(options: Union[_core.Options, dict[str, Any], None],
+                 overrides: dict[str, Any]) -> _core.Options:
     """The environment's options, or the given ones, with the overrides on top."""
     if isinstance(options, dict):
         overrides = {**options, **overrides}
@@ -44,7 +45,7 @@ class Engine(Submitter):
     listens. ``options`` is an unisono.Options or a dict; keywords set single options by name.
     """
 
-    def __init__(self, options: Union[_core.Options, dict, None] = None, *,
+    def __init__(self, options: Union[_core.Options, dict[str, Any], None] = None, *,
                  world: Optional[_core.ThreadWorld] = None, rank: int = 0,
                  environment: Optional[dict[str, str]] = None, **overrides: Any):
         super().__init__(

@@ -40,7 +40,7 @@ class Submitter:
         # One count per process set: ranks outside a set do not see its unnamed operations.
         self._unnamed: dict[int, Iterator[int]] = collections.defaultdict(itertools.count)
         # Calls differ in few ways and repeat them for every tensor.
-        self._reductions: dict[tuple, _core.Settings] = {}
+        self._reductions: dict[tuple[Any, ...], _core.Settings] = {}
 
     def _settings(self, process_set: AnySet, **fields: Any) -> _core.Settings:
         return _core.Settings(process_set=identity_of(process_set), **fields)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 import torch
 
-from ..default import engine
+from ..current import engine
 from ..engine import AnySet, ReduceOp
 from ..errors import Error, InvalidArgument
 from ..process_set import identity_of

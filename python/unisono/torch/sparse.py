@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import torch
 
-from ..default import engine
+from ..current import engine
 from ..engine import AnySet, ReduceOp
 from ..errors import InvalidArgument
 from ..handle import Handle

@@ -72,7 +72,7 @@ def ddp_hook(state: Union[HookState, Any, None],
     return work.get_future().then(_first)
 
 
-def _first(done: torch.futures.Future) -> torch.Tensor:
+def _first(done: torch.futures.Future[list[torch.Tensor]]) -> torch.Tensor:
     return done.value()[0]
 
 

@@ -197,7 +197,7 @@ class GroupEngine:
         return self._work(f"{what} {ticket.name}", outputs, [ticket], timeout_s,
                           lambda: into(wrap(ticket)))
 
-    def _reduced(self, what: str, tensor: torch.Tensor, op: Any, into: Callable,
+    def _reduced(self, what: str, tensor: torch.Tensor, op: Any, into: Callable[..., Any],
                  outputs: Sequence[torch.Tensor], timeout_s: float) -> Work:
         """An allreduce, with any operator, whose result goes elsewhere."""
         fold = _fold_of(op, [tensor])
@@ -207,11 +207,12 @@ class GroupEngine:
         return self._work(f"{what} {ticket.name}", outputs, [ticket], timeout_s,
                           lambda: into(like(wrap(ticket), tensor)))
 
-    def gathering(self, tensor: torch.Tensor) -> tuple[Any, Callable]:
+    def gathering(self, tensor: torch.Tensor) -> tuple[Any, Callable[..., Any]]:
         """A gather of rows, as many as each rank has, in the engine's element types."""
         return self._rows(_KIND.allgather, movable(tensor), _core.Settings())
 
-    def _folded(self, tensor: torch.Tensor, fold: Callable, into: Callable) -> Part:
+    def _folded(self, tensor: torch.Tensor, fold: Callable[..., Any],
+                into: Callable[..., Any]) -> Part:
         ticket, wrap = self._rows(_KIND.allgather, tensor.reshape(1, -1), _core.Settings())
 
         def finish() -> None:
@@ -229,7 +230,8 @@ class GroupEngine:
         return self._work(f"{what} {tickets[0].name}", outputs, tickets, timeout_s,
                           _all([finish for _, finish in parts]))
 
-    def _rows(self, kind: Any, tensor: torch.Tensor, settings: Any) -> tuple[Any, Callable]:
+    def _rows(self, kind: Any, tensor: torch.Tensor,
+              settings: Any) -> tuple[Any, Callable[..., Any]]:
         array = arrays.to_engine(tensor, False)
         return self._submit(kind, self._name(), array, False, settings), array.wrap
 
@@ -263,7 +265,7 @@ def reduction(op: Any, tensors: Sequence[torch.Tensor], **more: Any) -> Any:
                           "MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM with a number")
 
 
-def _fold_of(op: Any, tensors: Sequence[torch.Tensor]) -> Optional[Callable]:
+def _fold_of(op: Any, tensors: Sequence[torch.Tensor]) -> Optional[Callable[..., Any]]:
     fold = next((fold for theirs, fold in _FOLDS if op == theirs), None)
     for tensor in tensors if fold is not None else ():
         if tensor.is_floating_point() or tensor.is_complex():

@@ -10,7 +10,7 @@ import weakref
 from datetime import timedelta
 from typing import Any
 
-from ... import default
+from ... import current
 from ...engine import Engine
 from ...errors import InvalidArgument
 from . import rendezvous
@@ -38,7 +38,7 @@ class Member(Calls):
                                               f"process group of {size} on backend {NAME}",
                                               may_reuse=own)
         self.is_world, self._made_with_s = is_world, timeout_s
-        self._adopted = is_world and self._owned and default.adopt(engine)
+        self._adopted = is_world and self._owned and current.adopt(engine)
         self._group = GroupEngine(engine, timeout_s)
         self._point_to_point = PointToPoint(store, rank, size, timeout_s)
         self.hook_state: Any = None  # of ddp_hook, where the caller keeps none
@@ -72,7 +72,7 @@ class Member(Calls):
         self._left = True
         self._point_to_point.close()
         # A program that has called unisono.init() since goes on with the engine.
-        ends = self._owned and (not self._adopted or default.release(self.engine))
+        ends = self._owned and (not self._adopted or current.release(self.engine))
         self._group.close(leave=ends)
         _alive.discard(self)
 

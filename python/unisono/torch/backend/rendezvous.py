@@ -19,7 +19,7 @@ import socket
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from ... import default
+from ... import current
 from ...config import chosen_options
 from ...engine import Engine, make_options
 from ...errors import Error, Timeout
@@ -176,9 +176,9 @@ def _joined(variables: dict[str, str], timeout_s: float, stall_limit_s: float) -
 
 def default_engine(rank: int, size: int) -> Optional[Engine]:
     """The engine of unisono.init(), when its ranks are those of the world group."""
-    if not default.is_initialized():
+    if not current.is_initialized():
         return None
-    engine = default.engine()
+    engine = current.engine()
     if (engine.rank(), engine.size()) != (rank, size):
         raise Error(f"unisono.init() made this process rank {engine.rank()} of {engine.size()}, "
                     f"and init_process_group() makes it rank {rank} of {size}; start both from one "

@@ -37,7 +37,7 @@ class FutureThread:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queue: Optional[queue.SimpleQueue] = None
+        self._queue: Optional[queue.SimpleQueue[Optional[Callable[[], Any]]]] = None
 
     def call(self, action: Callable[[], Any]) -> None:
         with self._lock:
@@ -54,7 +54,7 @@ class FutureThread:
                 self._queue = None
 
 
-def _run(actions: queue.SimpleQueue) -> None:
+def _run(actions: queue.SimpleQueue[Optional[Callable[[], Any]]]) -> None:
     while (action := actions.get()) is not None:
         action()
         # A tensor must not live on because this thread still remembers its last task.
@@ -135,8 +135,8 @@ class Work(c10d.Work):
 
     _source_rank = source_rank
 
-    def get_future(self) -> torch.futures.Future:
-        trigger: torch.futures.Future = torch.futures.Future()
+    def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
+        trigger: torch.futures.Future[None] = torch.futures.Future()
         # An exception from a callback becomes the future's error for C++ waiters too, which
         # Future.set_exception does not do: those would take the exception for the result.
         future = trigger.then(self._value)
@@ -146,14 +146,14 @@ class Work(c10d.Work):
             self._futures.call(lambda: self._settle(trigger))
         return future
 
-    def _settle(self, trigger: torch.futures.Future) -> None:
+    def _settle(self, trigger: torch.futures.Future[None]) -> None:
         try:
             self.wait()
         except Exception as error:  # noqa: BLE001: raised by the callback of the future
             self._error = self._error or error
         trigger.set_result(None)
 
-    def _value(self, _: torch.futures.Future) -> list[torch.Tensor]:
+    def _value(self, _: torch.futures.Future[None]) -> list[torch.Tensor]:
         if self._error is not None:
             raise self._error
         return list(self._outputs)

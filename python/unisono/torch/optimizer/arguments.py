@@ -34,7 +34,7 @@ def checked_factor(factor: float, op: ReduceOp) -> float:
 
 
 def chosen_groups(parameters: list[torch.Tensor], num_groups: int,
-                  groups: Union[int, Sequence, None], balance: str) -> Optional[Places]:
+                  groups: Union[int, Sequence[Any], None], balance: str) -> Optional[Places]:
     """The groups asked for, or None to leave grouping to the engine. Parameters in no list are
     groups of their own."""
     if groups is not None and num_groups:

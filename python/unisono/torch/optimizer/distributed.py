@@ -129,7 +129,7 @@ class DistributedMixin(_Wrapped):
         """Whether gradients are views into memory that the host's ranks share; str() says why."""
         return self._exchange.arena
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         plain = {key: value for key, value in self.__dict__.items() if key not in _OWN}
         plain.pop("step", None)  # a scheduler's wrapper, which holds the optimizer itself
         names = [self._parameter_names[p] for group in self.param_groups for p in group["params"]]
@@ -151,7 +151,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          named_parameters: Optional[Iterable[tuple[str, Any]]] = None,
                          compression: Any = Compression.none, backward_passes_per_step: int = 1,
                          op: ReduceOp = ReduceOp.Average, gradient_predivide_factor: float = 1.0,
-                         num_groups: int = 0, groups: Union[int, Sequence, None] = None,
+                         num_groups: int = 0, groups: Union[int, Sequence[Any], None] = None,
                          sparse_as_dense: bool = False,
                          process_set: ProcessSet = global_process_set, *,
                          group_balance: str = "count", gradients_in_arena: Optional[bool] = None,

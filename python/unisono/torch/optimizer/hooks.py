@@ -27,7 +27,8 @@ def on_gradient(parameter: torch.Tensor, owner: Any, call: Callable[[Any], None]
             call(alive)
 
     if _HAS_POST_ACCUMULATE:
-        return parameter.register_post_accumulate_grad_hook(hook)
+        install: Any = parameter.register_post_accumulate_grad_hook  # torch leaves it untyped
+        return install(hook)
     # PyTorch before 2.1: the node that accumulates into .grad is reached through a view of the
     # parameter, and lives only as long as somebody holds it.
     with torch.enable_grad():

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import torch
 
-from ... import default
+from ... import current
 from ...engine import Engine, ReduceOp
 from ...errors import Forked, NotInitialized
 from ...handle import Handle
@@ -70,7 +70,7 @@ class Transfer:
 
 def engine_of(process_set: Any) -> Engine:
     """The engine that the set is registered with; the default one for the whole job."""
-    return getattr(process_set, "_engine", None) or default.engine()
+    return getattr(process_set, "_engine", None) or current.engine()
 
 
 def _as_is(tensor: torch.Tensor) -> torch.Tensor:

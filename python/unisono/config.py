@@ -17,7 +17,7 @@ from typing import Optional
 from .current import is_initialized
 from .errors import Error, InvalidArgument
 
-# The option of the engine that each argument sets, and its least value.
+# The option of the engine that each argument sets, and its min value.
 _OPTIONS = {"teams": ("teams", 1), "threads_per_team": ("team_threads", 1),
             "buffer_bytes": ("fusion_bytes", 0)}
 _chosen: dict[str, int] = {}
@@ -40,13 +40,13 @@ def config(teams: Optional[int] = None, threads_per_team: Optional[int] = None,
 
 
 def _checked(key: str, value: int) -> int:
-    least = _OPTIONS[key][1]
+    minimum = _OPTIONS[key][1]
     try:
         number = operator.index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise InvalidArgument(f"{key} is {value!r}; give a whole number, {least} or more")
+    if number is None or isinstance(value, bool) or number < minimum:
+        raise InvalidArgument(f"{key} is {value!r}; give a whole number, {minimum} or more")
     return number
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """init(), and the calls of Horovod's shape on the default engine.
 
-Each name below is a method of Engine without its first argument. The list is the only one: ``unisono``
-exports whatever is here."""
+Each name below is a method of Engine without its first argument. The list is the only one:
+``unisono`` exports whatever is here.
+"""
 
 from __future__ import annotations
 

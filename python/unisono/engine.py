@@ -172,7 +172,7 @@ class Engine(Submitter):
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                           process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                           groups: Optional[Groups] = None, codec: str = "") -> list[Tensor]:
-        """Many tensors that become ready, travel and are checked as one unit, or as several:
+        """Many tensors that become ready, travel and are checked as one group, or as several:
         num_groups cuts the list into runs of as many tensors, groups lists the indices of each
         (see split_groups()). Groups are independent; group i is named ``name.i``."""
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
@@ -276,7 +276,7 @@ class Engine(Submitter):
 
     def alltoall(self, tensor: Tensor, splits: Optional[Iterable[int]] = None, *,
                  name: Optional[str] = None, process_set: AnySet = _ALL) -> Any:
-        """Sends splits[i] rows to rank i. Gives (rows received, how many from each rank), or the
+        """Sends splits[i] rows to rank i. Returns (rows received, how many from each rank), or the
         rows alone when no splits were given and the parts are equal."""
         return self.alltoall_async(tensor, splits, name=name, process_set=process_set).wait()
 
@@ -292,8 +292,8 @@ class Engine(Submitter):
         self._core.barrier(identity_of(process_set)).wait()
 
     def join(self, device: int = -1) -> int:
-        """This rank has no more data: it gives the neutral element until every rank has joined.
-        Returns the last rank that joined. The device is accepted for Horovod's sake."""
+        """This rank has no more data: it contributes the neutral element until every rank has
+        joined. Returns the last rank that joined. The device is accepted for Horovod's sake."""
         ticket = self._core.join_ranks(0)
         ticket.wait()
         return ticket.value

@@ -3,7 +3,7 @@
 """``__all__`` of a module, made from what is in it, so that no name is written twice.
 
 Type checkers read no computed ``__all__``. They are told the same by the rules for typed packages:
-what a module defines is public, and so is what it imports by ``*`` or as ``name as name``. Therefore
+what a module defines is public, and so is what it imports by ``*`` or as ``name as name``. So
 modules set ``__all__`` where type checkers do not look, in ``if not TYPE_CHECKING:``.
 """
 

@@ -40,7 +40,7 @@ from .compression import Compressor as Compressor
 from .config import config as config
 from .elastic import HostsUpdatedInterrupt as HostsUpdatedInterrupt
 from .functions import *  # noqa: F401,F403
-from .mpi_ops import *  # noqa: F401,F403: most of Horovod's names
+from .mpi_ops import *  # noqa: F401,F403: the names of Horovod's own mpi_ops
 from .optimizer import DistributedOptimizer as DistributedOptimizer
 from .optimizer.consistency import check_consistent as check_consistent
 from .optimizer.gradients import gradients as gradients

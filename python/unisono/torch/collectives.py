@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collectives of ``horovod.torch``: same names, same order of arguments, same defaults.
 
-Forms: plain gives a new tensor and lets gradients through; ``_`` works in place; ``_async`` returns
-a handle for poll() and synchronize(). Tensors are kept alive until their operation ends and must
-not be changed meanwhile. A wrong argument raises ValueError from the call itself; what ranks
+Forms: plain returns a new tensor and lets gradients through; ``_`` works in place; ``_async``
+returns a handle for poll() and synchronize(). Tensors are kept alive until their operation ends and
+must not be changed meanwhile. A wrong argument raises ValueError from the call itself; what ranks
 disagree on raises RuntimeError from whoever waits.
 """
 
@@ -152,7 +152,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
 
 def allgather(tensor: torch.Tensor, name: Optional[str] = None,
               process_set: AnySet = _ALL) -> torch.Tensor:
-    """Every rank's rows, in rank order; ranks may give different numbers of rows. Gradients flow.
+    """Every rank's rows, in rank order; ranks may send different numbers of rows. Gradients flow.
 
         everyones = hvd.allgather(torch.ones(hvd.rank() + 1, 4), name="rows")"""
     return autograd.allgather(tensor, name, process_set)
@@ -210,7 +210,7 @@ def alltoall(tensor: torch.Tensor, splits: _Splits = None, name: Optional[str] =
         received = hvd.alltoall(x, name="x")
         received, counts = hvd.alltoall(x, splits=torch.tensor([1, 3]), name="x")
 
-    Gives a tuple only when splits are given: the rows, and how many came from each rank."""
+    Returns a tuple only when splits are given: the rows, and how many came from each rank."""
     return autograd.alltoall(tensor, _rows(splits), name, process_set)
 
 

@@ -56,7 +56,7 @@ def _named_tensors(params: _Named) -> list[tuple[str, torch.Tensor]]:
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int = 0,
                               model: Optional[torch.nn.Module] = None, *,
                               process_set: AnySet = _ALL) -> None:
-    """Gives every rank's optimizer the state and the hyperparameters of root_rank's.
+    """Overwrites the state and the hyperparameters of every rank's optimizer with root_rank's.
 
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 

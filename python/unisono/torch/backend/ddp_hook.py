@@ -9,7 +9,7 @@ or, with the gradients in half the bytes on their way:
 
     model.register_comm_hook(HookState(codec="bf16"), unisono.torch.ddp_hook)
 
-Without a hook DDP's buckets are reduced where torch has put them. The hook gives each bucket a
+Without a hook DDP's buckets are reduced where torch has put them. The hook copies each bucket to a
 place in memory that all ranks of the host map, where the ranks reduce without packing; DDP takes
 the averages from there. DDP must run on backend unisono.
 """

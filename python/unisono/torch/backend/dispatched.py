@@ -6,7 +6,7 @@ torch's dispatcher stands between callers and the Backend, so that profilers, Co
 flight recorder, the NaN check and the checks of TORCH_DISTRIBUTED_DEBUG=DETAIL see every call, and a
 group may have another Backend for another device.
 
-What comes back from there is a Work of torch's own that can wait and give a future, and nothing
+What comes back from there is a Work of torch's own that can wait and return a future, and nothing
 else: it never says that it is completed, and does not know who sent. So a group that runs on unisono
 alone is a UnisonoGroup, whose calls go the same way and return the Work that was made at its end.
 Only a group of several backends is torch's own, with Works that can no more than that.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives of a process group, said in the engine's words.
+"""The collectives of a process group, as operations of the engine.
 
 torch's rule is that all ranks of a group make the same calls in the same order, so a call is known
 by its number in the group. One count serves all kinds: ranks that make different calls meet under
@@ -55,7 +55,7 @@ class GroupEngine:
         self._numbers = itertools.count(1)
 
     def close(self, leave: bool) -> None:
-        """Gives the engine up, and leaves its job if it is this group's own. torch may keep the
+        """Lets go of the engine, and leaves its job if it is this group's own. torch may keep the
         group for good; it must not keep the engine."""
         engine, self.engine = self.engine, _Destroyed()
         self.futures.close()

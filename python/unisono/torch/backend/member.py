@@ -56,13 +56,13 @@ class Member(Calls):
 
     def set_timeout(self, timeout: timedelta) -> None:
         """For the calls to come. It can only become shorter: the ranks have agreed, when they made
-        the group, after how long a rank that never calls is given up."""
+        the group, how long they wait for a rank that never calls."""
         limit_s = min(timeout.total_seconds(), _LONGEST_S)
         if not 0 < limit_s <= self._made_with_s:
             raise InvalidArgument(
                 f"the group was made with a timeout of {self._made_with_s:g} s, after which its "
-                f"engine gives a missing rank up, so {limit_s:g} s cannot be set; make the group "
-                "with the longest timeout it will need, and shorten it where that helps")
+                f"engine no longer waits for a missing rank, so {limit_s:g} s cannot be set; make "
+                "the group with the longest timeout it will need, and shorten it where that helps")
         self._group.timeout_s = self._point_to_point.timeout_s = limit_s
 
     def shutdown(self) -> None:

@@ -59,7 +59,7 @@ def _flag(key: str) -> str:
 
 def wait_for(store: Any, keys: Sequence[str], deadline: float,
              given_up: Callable[[], bool] = lambda: False) -> list[str]:
-    """Looks until all keys are there; gives those that are missing at the deadline.
+    """Looks until all keys are there; returns those that are missing at the deadline.
 
     store.wait() would do, but holds the store's only connection, and other threads of this process
     need the store to make the progress that is waited for."""

@@ -3,7 +3,7 @@
 """What the backend's asynchronous calls return to torch.
 
 ``wait()`` waits on the engine's tickets itself. A future needs somebody to complete it: a thread of
-the group, a ``FutureThread``, that starts when the first future is asked for (DDP does), else never.
+the group, a ``FutureThread``. It starts when the first future is asked for (DDP does), else never.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch._C import _distributed_c10d as c10d
 
 from ...errors import Error, Timeout
 
-# The engine's own report of a stall names the missing ranks; it is given this long to arrive.
+# The engine's own report of a stall names the missing ranks; it has this long to arrive.
 STALL_REPORT_S = 2.0
 
 
@@ -73,7 +73,7 @@ class Work(c10d.Work):
     """One collective, or several under one roof.
 
     ``finish`` runs once, after the tickets, and puts results where the caller wants them. Tickets
-    may come later by start(), when the engine that gives them is still being joined."""
+    may come later by start(), when the engine that makes them is still being joined."""
 
     def __init__(self, what: str, outputs: Sequence[torch.Tensor],
                  futures: Union[FutureThread, OneFutureThread], timeout_s: float,

@@ -77,7 +77,7 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def sync(self) -> None:
-        """Gives every rank the state of rank 0, and saves it. Collective."""
+        """Copies the state of rank 0 to every rank, and saves it. Collective."""
 
 
 class ObjectState(State):

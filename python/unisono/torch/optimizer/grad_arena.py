@@ -108,7 +108,7 @@ class FlatBucket(Bucket):
             starts.append(count)
             count += _span(parameter)
         self.flat, self.in_arena = _allocate(transfer.engine, count, parameters[0].tensor.dtype)
-        # .data gives each view a version counter of its own: writing one leaves the others' alone.
+        # By .data each view has a version counter of its own: writing one leaves the others' alone.
         self.views = [
             self.flat[start:start + parameter.tensor.numel()].view(parameter.tensor.shape).data
             for start, parameter in zip(starts, parameters)]

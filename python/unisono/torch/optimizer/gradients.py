@@ -27,7 +27,7 @@ def gradients(tensors: Iterable[torch.Tensor], *, name: str = "gradients",
               process_set: ProcessSet = global_process_set) -> list[torch.Tensor]:
     """Combines every rank's tensors in place and returns them. They travel and are checked as one
     group, or as num_groups that weigh the same (balance="bytes") or have as many tensors
-    ("count"). Every rank gives the same number of tensors, of the same shapes, in the same order.
+    ("count"). Every rank passes the same number of tensors, of the same shapes, in the same order.
     """
     tensors = list(tensors)
     for place, tensor in enumerate(tensors):

@@ -16,7 +16,7 @@ from ...errors import InvalidArgument
 
 
 class Lag:
-    """Which steps are lagged. Pure: the same arguments give the same answers on every rank."""
+    """Which steps are lagged. Pure: the same arguments lead to the same answers on every rank."""
 
     def __init__(self, lag: int = 0, cool_down_steps: int = 0, total_steps: Optional[int] = None):
         self.lag, self.cool_down_steps = operator.index(lag), operator.index(cool_down_steps)

@@ -54,7 +54,7 @@ class Names(NamedTuple):
 
 
 def distinct_names(engine: Any, process_set: int, names: Iterable[str]) -> Names:
-    """Prefixes that make the names differ from those given out before."""
+    """Prefixes that make the names differ from those in use."""
     optimizers = _names_in_use.setdefault(engine, {}).setdefault(process_set, [])
     names, own = frozenset(names), f"optimizer.{len(optimizers)}."
     clash = any(names & earlier for earlier in optimizers)

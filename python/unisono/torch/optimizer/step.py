@@ -39,7 +39,7 @@ from .tracked import TrackedParameter
 from .transfer import Transfer
 
 # The exchange that a parameter's gradients go to, by the parameter's id: it keeps the parameter
-# alive, so the id is not given to another one.
+# alive, so the id is nobody else's.
 _owners: "weakref.WeakValueDictionary[int, GradientExchange]" = weakref.WeakValueDictionary()
 
 

@@ -208,6 +208,7 @@ class _Announcer:
 
     def close(self) -> None:
         self._closed = True
+        self._watched.clear()  # torch may keep the group for good; it must not keep the sends
         self._wake.set()
         self._sends.close()
 
@@ -216,8 +217,11 @@ class _Announcer:
             self._wake.wait()
             time.sleep(_ANNOUNCE_AFTER_S)
             self._wake.clear()
-            while self._watched and not self._closed:
-                work, name = self._watched.popleft()
+            while not self._closed:
+                try:
+                    work, name = self._watched.popleft()
+                except IndexError:
+                    break
                 if not work.is_completed():
                     try:
                         rendezvous.put(self._store, _sent_key(name), "1")

@@ -59,7 +59,7 @@ def ddp_over_unisono(model):
 
 @variant("ddp-unisono-hook")
 def ddp_with_hook(model):
-    from unisono.torch.ddp_hook import HookState, ddp_hook
+    from unisono.torch import HookState, ddp_hook
     model, optimizer = ddp_over_unisono(model)
     model.register_comm_hook(HookState(), ddp_hook)
     return model, optimizer

@@ -46,7 +46,7 @@ template <typename T>
 std::shared_ptr<void> keep(T held) {
   return keep_until_dropped(new T(std::move(held)), [](void* p) { delete static_cast<T*>(p); });
 }
-// Gives back what the engine has dropped since the last call.
+// Releases what the engine has dropped since the last call.
 void release_dropped();
 
 void bind_status(nb::module_& module);

@@ -16,33 +16,33 @@ import numpy as np
 
 from . import _core
 from .errors import InvalidArgument
-from .taken import Taken
+from .engine_array import EngineArray
 
 # Element types that NumPy's buffers cannot name cross them as integers of the same width.
 _BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "bool": "uint8"}
 
 
-def take(tensor: Any, in_place: bool) -> Taken:
-    known = _takers.get(type(tensor))
+def to_engine(tensor: Any, in_place: bool) -> EngineArray:
+    known = _converters.get(type(tensor))
     if known is not None:
         return known(tensor, in_place)
     if isinstance(tensor, np.ndarray):
-        return _take_numpy(tensor, in_place)
+        return _from_numpy(tensor, in_place)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(tensor, torch.Tensor):
         from . import torch_arrays
-        _takers[type(tensor)] = torch_arrays.take
-        return torch_arrays.take(tensor, in_place)
+        _converters[type(tensor)] = torch_arrays.to_engine
+        return torch_arrays.to_engine(tensor, in_place)
     if hasattr(tensor, "__dlpack__") and not isinstance(tensor, np.generic):
-        return _take_dlpack(tensor)
+        return _from_dlpack(tensor)
     if in_place:
         raise InvalidArgument(
             f"an in-place operation needs an array to write to, not {type(tensor).__name__}; "
             "pass a NumPy array or a tensor, or use the out-of-place form")
-    return _take_numpy(np.asarray(tensor), False)
+    return _from_numpy(np.asarray(tensor), False)
 
 
-def _take_numpy(array: np.ndarray, in_place: bool) -> Taken:
+def _from_numpy(array: np.ndarray, in_place: bool) -> EngineArray:
     dtype = array.dtype.name
     _check_dtype(dtype)
     if in_place and not array.flags.writeable:
@@ -62,16 +62,16 @@ def _take_numpy(array: np.ndarray, in_place: bool) -> Taken:
         return result.view(native) if bits else result
 
     seen = memory.view(bits) if bits else memory
-    return Taken(seen, dtype, wrap, lambda rows: np.array(rows, np.int64), restore)
+    return EngineArray(seen, dtype, wrap, lambda rows: np.array(rows, np.int64), restore)
 
 
-def _take_dlpack(tensor: Any) -> Taken:
+def _from_dlpack(tensor: Any) -> EngineArray:
     namespace = _namespace(tensor)
 
     def wrap(ticket: _core.Ticket) -> Any:
         return namespace.from_dlpack(ticket.output())
 
-    return Taken(tensor, "", wrap, namespace.asarray, None)
+    return EngineArray(tensor, "", wrap, namespace.asarray, None)
 
 
 def _namespace(tensor: Any) -> Any:
@@ -88,4 +88,4 @@ def _check_dtype(dtype: str) -> None:
 
 
 # The types seen so far; what is not here is recognised the long way.
-_takers: dict[type, Callable[[Any, bool], Taken]] = {np.ndarray: _take_numpy}
+_converters: dict[type, Callable[[Any, bool], EngineArray]] = {np.ndarray: _from_numpy}

@@ -14,9 +14,10 @@ from __future__ import annotations
 import operator
 from typing import Optional
 
+from .current import is_initialized
 from .errors import Error, InvalidArgument
 
-# The option of the engine that each argument sets, and its least value.
+# The option of the engine that each argument sets, and its min value.
 _OPTIONS = {"teams": ("teams", 1), "threads_per_team": ("team_threads", 1),
             "buffer_bytes": ("fusion_bytes", 0)}
 _chosen: dict[str, int] = {}
@@ -29,10 +30,9 @@ def config(teams: Optional[int] = None, threads_per_team: Optional[int] = None,
     - teams: buckets that are moved at the same time, each by threads of its own.
     - threads_per_team: threads that share the work of one bucket.
     - buffer_bytes: gradients are fused up to this size, and staged in buffers of it."""
-    from . import default
     given = {"teams": teams, "threads_per_team": threads_per_team, "buffer_bytes": buffer_bytes}
     checked = {key: _checked(key, value) for key, value in given.items() if value is not None}
-    if checked and default.is_initialized():
+    if checked and is_initialized():
         raise Error("unisono is initialized already, and its threads and buffers are made at "
                     "init(); call unisono.config() before, or unisono.shutdown() first.")
     _chosen.update(checked)
@@ -40,13 +40,13 @@ def config(teams: Optional[int] = None, threads_per_team: Optional[int] = None,
 
 
 def _checked(key: str, value: int) -> int:
-    least = _OPTIONS[key][1]
+    minimum = _OPTIONS[key][1]
     try:
         number = operator.index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise InvalidArgument(f"{key} is {value!r}; give a whole number, {least} or more")
+    if number is None or isinstance(value, bool) or number < minimum:
+        raise InvalidArgument(f"{key} is {value!r}; give a whole number, {minimum} or more")
     return number
 
 

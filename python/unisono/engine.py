@@ -25,7 +25,8 @@ _ALL = global_process_set
 _KIND = _core.Collective
 
 
-def make_options(options: Union[_core.Options, dict, None], overrides: dict) -> _core.Options:
+def make_options(options: Union[_core.Options, dict[str, Any], None],
+                 overrides: dict[str, Any]) -> _core.Options:
     """The environment's options, or the given ones, with the overrides on top."""
     if isinstance(options, dict):
         overrides = {**options, **overrides}
@@ -44,7 +45,7 @@ class Engine(Submitter):
     listens. ``options`` is an unisono.Options or a dict; keywords set single options by name.
     """
 
-    def __init__(self, options: Union[_core.Options, dict, None] = None, *,
+    def __init__(self, options: Union[_core.Options, dict[str, Any], None] = None, *,
                  world: Optional[_core.ThreadWorld] = None, rank: int = 0,
                  environment: Optional[dict[str, str]] = None, **overrides: Any):
         super().__init__(
@@ -171,7 +172,7 @@ class Engine(Submitter):
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                           process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                           groups: Optional[Groups] = None, codec: str = "") -> list[Tensor]:
-        """Many tensors that become ready, travel and are checked as one unit, or as several:
+        """Many tensors that become ready, travel and are checked as one group, or as several:
         num_groups cuts the list into runs of as many tensors, groups lists the indices of each
         (see split_groups()). Groups are independent; group i is named ``name.i``."""
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
@@ -275,7 +276,7 @@ class Engine(Submitter):
 
     def alltoall(self, tensor: Tensor, splits: Optional[Iterable[int]] = None, *,
                  name: Optional[str] = None, process_set: AnySet = _ALL) -> Any:
-        """Sends splits[i] rows to rank i. Gives (rows received, how many from each rank), or the
+        """Sends splits[i] rows to rank i. Returns (rows received, how many from each rank), or the
         rows alone when no splits were given and the parts are equal."""
         return self.alltoall_async(tensor, splits, name=name, process_set=process_set).wait()
 
@@ -291,8 +292,8 @@ class Engine(Submitter):
         self._core.barrier(identity_of(process_set)).wait()
 
     def join(self, device: int = -1) -> int:
-        """This rank has no more data: it gives the neutral element until every rank has joined.
-        Returns the last rank that joined. The device is accepted for Horovod's sake."""
+        """This rank has no more data: it contributes the neutral element until every rank has
+        joined. Returns the last rank that joined. The device is accepted for Horovod's sake."""
         ticket = self._core.join_ranks(0)
         ticket.wait()
         return ticket.value

@@ -8,7 +8,7 @@ who is to blame (``rank``, ``host``, ``pid``, ``tensor``; rank is -1 for nobody 
 """
 
 import pickle
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 
 class _Blame:
@@ -107,3 +107,8 @@ def from_status(code: str, message: str, rank: int = -1, host: str = "", pid: in
     error.rank, error.host, error.pid, error.tensor = rank, host, pid, tensor
     error.retryable = retryable
     return error
+
+
+if not TYPE_CHECKING:
+    __all__ = [name for name, value in globals().items()
+               if isinstance(value, type) and issubclass(value, _Blame) and value is not _Blame]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a list of tensors is cut into groups that become ready, travel and are checked as units."""
+"""How a list of tensors is cut into groups that become ready, travel and are checked together."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def split_groups(sizes: Iterable[int], num_groups: int,
                  balance: str = "count") -> list[list[int]]:
     """Cuts tensors, given by their sizes in bytes, into contiguous runs: the indices of each.
 
-    "count" gives every run as many tensors, within one; "bytes" makes the heaviest run as light as
-    can be. There are num_groups runs, or one per tensor when there are fewer tensors. The result
+    "count" puts as many tensors into every run, within one; "bytes" makes the heaviest run as light
+    as can be. There are num_groups runs, or one per tensor when there are fewer tensors. The result
     is what ``groups=`` of grouped_allreduce() takes."""
     if balance not in _BALANCES:
         raise InvalidArgument(f"balance is {balance!r}; give one of {', '.join(_BALANCES)}")

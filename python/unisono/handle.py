@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _core
+from .exports import defined_names, of_the_package
 
 
 class Handle:
@@ -48,3 +49,20 @@ class Handle:
     def __repr__(self) -> str:
         names = ", ".join(ticket.name for ticket in self._tickets)
         return f"<unisono.Handle {names} {'done' if self.done() else 'in flight'}>"
+
+
+@of_the_package
+def poll(handle: Handle) -> bool:
+    """Whether synchronize() would return at once."""
+    return handle.done()
+
+
+@of_the_package
+def synchronize(handle: Handle, timeout: Optional[float] = None) -> Any:
+    """The result of an asynchronous call. Raises what went wrong, or unisono.Timeout when
+    ``timeout`` seconds pass first; the operation stays in flight then."""
+    return handle.wait(timeout)
+
+
+if not TYPE_CHECKING:
+    __all__ = defined_names(globals())

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, NoReturn, Optional, Union
 
+from .current import engine
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ class ProcessSet:
             self._unregistered()
         if self._engine is not None:
             return self._engine
-        from .default import engine
         return engine()
 
     def _unregistered(self) -> NoReturn:

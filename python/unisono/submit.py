@@ -10,11 +10,11 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 from . import _core, arrays
 from ._core import ReduceOp
+from .engine_array import EngineArray
 from .errors import InvalidArgument
 from .groups import chosen_groups
 from .handle import Handle
 from .process_set import ProcessSet, identity_of
-from .taken import Taken
 
 Tensor = Any
 AnySet = Union[ProcessSet, int]
@@ -40,7 +40,7 @@ class Submitter:
         # One count per process set: ranks outside a set do not see its unnamed operations.
         self._unnamed: dict[int, Iterator[int]] = collections.defaultdict(itertools.count)
         # Calls differ in few ways and repeat them for every tensor.
-        self._reductions: dict[tuple, _core.Settings] = {}
+        self._reductions: dict[tuple[Any, ...], _core.Settings] = {}
 
     def _settings(self, process_set: AnySet, **fields: Any) -> _core.Settings:
         return _core.Settings(process_set=identity_of(process_set), **fields)
@@ -81,17 +81,17 @@ class Submitter:
 
     def _submit(self, kind: _core.Collective, tensor: Tensor, in_place: bool, name: Optional[str],
                 settings: _core.Settings, with_splits: bool = False) -> Handle:
-        taken = arrays.take(tensor, in_place)
-        ticket = self._core.submit(kind, self._base_name(kind.name, name, settings), taken.dtype,
-                                   taken.memory, in_place, settings)
-        if in_place and taken.restore is None:
+        array = arrays.to_engine(tensor, in_place)
+        ticket = self._core.submit(kind, self._base_name(kind.name, name, settings), array.dtype,
+                                   array.memory, in_place, settings)
+        if in_place and array.restore is None:
             return Handle([ticket], None, tensor)
 
         def finish() -> Any:
             if in_place:
-                return _written(taken, tensor)
-            result = taken.wrap(ticket)
-            return (result, taken.rows(ticket.splits)) if with_splits else result
+                return _written(array, tensor)
+            result = array.wrap(ticket)
+            return (result, array.rows(ticket.splits)) if with_splits else result
 
         return Handle([ticket], finish)
 
@@ -100,22 +100,22 @@ class Submitter:
                       runs: Optional[list[list[int]]] = None) -> Handle:
         """runs: the indices of each group; None for one group of all."""
         tensors = list(tensors)
-        taken = [arrays.take(tensor, in_place) for tensor in tensors]
+        made = [arrays.to_engine(tensor, in_place) for tensor in tensors]
         base = self._base_name(f"grouped_{kind.name}", name, settings)
-        tickets: list[Any] = [None] * len(taken)
-        whole = [(base, list(range(len(taken))))]
+        tickets: list[Any] = [None] * len(made)
+        whole = [(base, list(range(len(made))))]
         for group, run in whole if runs is None else _named(base, runs):
             names = [f"{group}_{i}of{len(run)}" for i in range(1, len(run) + 1)]
             given = self._core.submit_group(
-                group, kind, names, [taken[index].dtype for index in run],
-                [taken[index].memory for index in run], in_place, settings)
+                group, kind, names, [made[index].dtype for index in run],
+                [made[index].memory for index in run], in_place, settings)
             for index, ticket in zip(run, given):
                 tickets[index] = ticket
 
         def finish() -> list[Any]:
             if in_place:
-                return [_written(each, tensor) for each, tensor in zip(taken, tensors)]
-            return [each.wrap(ticket) for each, ticket in zip(taken, tickets)]
+                return [_written(each, tensor) for each, tensor in zip(made, tensors)]
+            return [each.wrap(ticket) for each, ticket in zip(made, tickets)]
 
         return Handle(tickets, finish)
 
@@ -124,7 +124,7 @@ def _named(base: str, runs: list[list[int]]) -> list[tuple[str, list[int]]]:
     return [(f"{base}.{number}", run) for number, run in enumerate(runs)]
 
 
-def _written(taken: Taken, tensor: Tensor) -> Tensor:
-    if taken.restore is not None:
-        taken.restore()
+def _written(array: EngineArray, tensor: Tensor) -> Tensor:
+    if array.restore is not None:
+        array.restore()
     return tensor

@@ -17,7 +17,7 @@ from torch.utils.dlpack import from_dlpack, to_dlpack  # type: ignore[attr-defin
 
 from . import _core
 from .errors import InvalidArgument
-from .taken import Taken
+from .engine_array import EngineArray
 
 # Element types that not every version of torch exports by DLPack travel as integers of their width.
 _BITS = {"bool": torch.uint8, "float8_e4m3fn": torch.uint8, "float8_e5m2": torch.uint8}
@@ -32,7 +32,7 @@ def _carried() -> dict[torch.dtype, tuple[str, Optional[torch.dtype]]]:
 _CARRIED = _carried()
 
 
-def take(tensor: torch.Tensor, in_place: bool) -> Taken:
+def to_engine(tensor: torch.Tensor, in_place: bool) -> EngineArray:
     kind = _CARRIED.get(tensor.dtype)
     if kind is None or not tensor.is_cpu or tensor.layout is not torch.strided:
         _refuse(tensor)
@@ -40,19 +40,19 @@ def take(tensor: torch.Tensor, in_place: bool) -> Taken:
         tensor = tensor.detach()
     dtype, bits = kind
     if bits is None and tensor.is_contiguous() and not tensor.is_neg():
-        return Taken(to_dlpack(tensor), dtype, _wrap, _rows, None)
-    return _take_with_care(tensor, in_place, dtype, bits)
+        return EngineArray(to_dlpack(tensor), dtype, _wrap, _rows, None)
+    return _convert(tensor, in_place, dtype, bits)
 
 
-def _take_with_care(tensor: torch.Tensor, in_place: bool, dtype: str,
-                    bits: Optional[torch.dtype]) -> Taken:
+def _convert(tensor: torch.Tensor, in_place: bool, dtype: str,
+                    bits: Optional[torch.dtype]) -> EngineArray:
     """For what is strided, lazily negated, or travels under another type."""
     memory = tensor.contiguous().resolve_neg()
     restore = functools.partial(tensor.copy_, memory) if in_place and memory is not tensor else None
     if bits is None:
-        return Taken(to_dlpack(memory), dtype, _wrap, _rows, restore)
+        return EngineArray(to_dlpack(memory), dtype, _wrap, _rows, restore)
     wrap = functools.partial(_wrap_as, tensor.dtype)
-    return Taken(to_dlpack(memory.view(bits)), dtype, wrap, _rows, restore)
+    return EngineArray(to_dlpack(memory.view(bits)), dtype, wrap, _rows, restore)
 
 
 def _wrap(ticket: _core.Ticket) -> torch.Tensor:

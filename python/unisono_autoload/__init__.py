@@ -22,5 +22,5 @@ def autoload() -> None:
 
 
 def _create(*arguments: Any) -> Any:
-    from unisono.torch.process_group import create
+    from unisono.torch.backend.process_group import create
     return create(*arguments)

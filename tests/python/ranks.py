@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pathlib
 import shutil
@@ -66,6 +67,51 @@ def as_processes(size: int, script: pathlib.Path, *arguments: str, flags: Sequen
     """Runs the script on every rank; returns what they printed, after checking the exit code."""
     line = [command(), "run", "-np", str(size), *flags, sys.executable, str(script), *arguments]
     return run_line(line, timeout_s, expect, environment)
+
+
+class Running:
+    """A command that runs while the test looks at what it has printed so far. Thread: any."""
+
+    def __init__(self, line: Sequence[str], environment: dict[str, str]):
+        self._process = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True, env={**os.environ, **environment})
+        self._changed = threading.Condition()
+        self._lines: list[str] = []
+        self._ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        # A test run that is broken off leaves no job behind.
+        atexit.register(self.kill)
+
+    def output(self) -> str:
+        with self._changed:
+            return "".join(self._lines)
+
+    def wait(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        """Waits until done() or the end of the command; False when the time has passed."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._ended or done(), timeout_s)
+
+    def kill(self) -> None:
+        """Ends the command and what it has started, unless it has ended."""
+        atexit.unregister(self.kill)
+        with self._changed:
+            if not self._ended:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._reader.join()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+        # Noted before the process is waited for, because its number may be another's afterwards.
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._process.wait()
 
 
 def run_line(line: Sequence[str], timeout_s: float = TIMEOUT_S, expect: int | None = 0,

@@ -15,15 +15,14 @@ SCRIPT = "ddp_checks.py"
 
 @pytest.fixture(scope="module")
 def training(tmp_path_factory):
-    line = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-            "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0",
-            str(checked.JOBS / SCRIPT), str(tmp_path_factory.mktemp("ddp"))]
-    return ranks.run_line(line, expect=None, environment={"OMP_NUM_THREADS": "1"})
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+                "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0"]
+    return checked.Job(SCRIPT, 2, lambda: str(tmp_path_factory.mktemp("ddp")), launcher=launcher)
 
 
 @pytest.mark.parametrize("name", checked.names(SCRIPT))
 def test_training(training, name):
-    checked.confirm(training, name, 2)
+    training.confirm(name)
 
 
 def test_a_rank_that_dies_in_backward_is_named(tmp_path):

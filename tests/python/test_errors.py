@@ -109,7 +109,7 @@ def test_poll_turns_true():
             time.sleep(0.001)
         return handle.wait().tolist()
 
-    ranks.as_threads(2, body)
+    assert ranks.as_threads(2, body) == [[1, 1]] * 2
 
 
 def test_use_after_shutdown(solo):

@@ -15,26 +15,33 @@ import ranks
 import unisono
 
 torch = pytest.importorskip("torch")
-CALLS, MESHES = "process_group_checks.py", "device_mesh_checks.py"
+CALLS, MESSAGES, LIFETIMES = ("process_group_checks.py", "process_group_messages.py",
+                              "process_group_lifetimes.py")
+MESHES = "device_mesh_checks.py"
 REDUCTIONS, SEEN, DETAIL = ("process_group_reductions.py", "process_group_seen.py",
                             "process_group_detail.py")
 BACKENDS = {"alone": "unisono", "beside_another": "cpu:unisono,cuda:gloo"}
 
 
+def store_file(tmp_path_factory):
+    """A new one for each start of a job."""
+    return lambda: str(tmp_path_factory.mktemp("store") / "file")
+
+
 def needs_python_backends():
-    from unisono.torch.process_group import _HAS_PYTHON_BACKENDS
+    from unisono.torch.backend.process_group import _HAS_PYTHON_BACKENDS
     if not _HAS_PYTHON_BACKENDS:
         pytest.skip("this torch has no Backends in Python")
 
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory):
-    return checked.Job(CALLS, 3, str(tmp_path_factory.mktemp("store") / "file"))
+    return checked.Job(CALLS, 3, store_file(tmp_path_factory))
 
 
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory):
-    return checked.Job(MESHES, 4, str(tmp_path_factory.mktemp("store") / "file"))
+    return checked.Job(MESHES, 4, store_file(tmp_path_factory))
 
 
 @pytest.mark.parametrize("name", checked.names(CALLS))
@@ -42,8 +49,30 @@ def test_call(calls, name):
     calls.confirm(name)
 
 
-def test_ends_quietly_with_groups_that_were_not_destroyed(calls):
-    assert "leaked" not in calls.output and "Fatal" not in calls.output
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory):
+    return checked.Job(MESSAGES, 3, store_file(tmp_path_factory))
+
+
+@pytest.mark.parametrize("name", checked.names(MESSAGES))
+def test_message(messages, name):
+    messages.confirm(name)
+
+
+@pytest.fixture(scope="module")
+def lifetimes(tmp_path_factory):
+    return checked.Job(LIFETIMES, 3, store_file(tmp_path_factory))
+
+
+@pytest.mark.parametrize("name", checked.names(LIFETIMES))
+def test_lifetime(lifetimes, name):
+    lifetimes.confirm(name)
+
+
+@pytest.mark.parametrize("job", ["calls", "messages", "lifetimes"])
+def test_ends_quietly_with_groups_that_were_not_destroyed(job, request):
+    output = request.getfixturevalue(job).output
+    assert "leaked" not in output and "Fatal" not in output
 
 
 @pytest.mark.parametrize("name", checked.names(MESHES))
@@ -53,7 +82,7 @@ def test_on_four_ranks(meshes, name):
 
 @pytest.fixture(scope="module")
 def reductions(tmp_path_factory):
-    return checked.Job(REDUCTIONS, 3, str(tmp_path_factory.mktemp("store") / "file"))
+    return checked.Job(REDUCTIONS, 3, store_file(tmp_path_factory))
 
 
 @pytest.mark.parametrize("name", checked.names(REDUCTIONS))
@@ -65,7 +94,7 @@ def test_reduction(reductions, name):
 def seen(request, tmp_path_factory):
     if request.param != "alone":
         needs_python_backends()
-    return checked.Job(SEEN, 2, str(tmp_path_factory.mktemp("store") / "file"),
+    return checked.Job(SEEN, 2, store_file(tmp_path_factory),
                        BACKENDS[request.param])
 
 
@@ -77,7 +106,7 @@ def test_torch_sees(seen, name):
 @pytest.fixture(scope="module", params=BACKENDS)
 def detailed(request, tmp_path_factory):
     needs_python_backends()
-    return checked.Job(DETAIL, 2, str(tmp_path_factory.mktemp("store") / "file"),
+    return checked.Job(DETAIL, 2, store_file(tmp_path_factory),
                        BACKENDS[request.param], TORCH_DISTRIBUTED_DEBUG="DETAIL",
                        TORCH_DIST_NAN_CHECK="1")
 

@@ -15,7 +15,7 @@ SCRIPT = "torch_both_apis.py"
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    return checked.Job(SCRIPT, 2, str(tmp_path_factory.mktemp("store") / "file"))
+    return checked.Job(SCRIPT, 2, lambda: str(tmp_path_factory.mktemp("store") / "file"))
 
 
 @pytest.mark.parametrize("name", checked.names(SCRIPT))

@@ -26,7 +26,7 @@ def free_port() -> str:
 
 @pytest.fixture(scope="module")
 def job():
-    return checked.Job(SCRIPT, 2, MASTER_PORT=free_port())
+    return checked.Job(SCRIPT, 2, MASTER_PORT=free_port)
 
 
 @pytest.mark.parametrize("name", checked.names(SCRIPT))

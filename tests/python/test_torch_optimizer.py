@@ -12,11 +12,11 @@ import checked
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import unisono  # noqa: E402
-from unisono.torch.grad_arena import cut_buckets  # noqa: E402
-from unisono.torch.lag import Lag  # noqa: E402
 from unisono.torch.optimizer import DistributedOptimizer  # noqa: E402
-from unisono.torch.optimizer_arguments import chosen_groups  # noqa: E402
-from unisono.torch.optimizer_units import Slot  # noqa: E402
+from unisono.torch.optimizer.arguments import chosen_groups  # noqa: E402
+from unisono.torch.optimizer.grad_arena import cut_buckets  # noqa: E402
+from unisono.torch.optimizer.lag import Lag  # noqa: E402
+from unisono.torch.optimizer.tracked import TrackedParameter  # noqa: E402
 
 job, test_on_three_ranks, test_the_job_ends_well = checked.tests_of("torch_optimizer.py", 3)
 
@@ -102,15 +102,15 @@ def test_a_dropped_optimizer_is_freed(alone):
     assert exchange() is None and parameters
 
 
-def slots(*shapes, dtype=torch.float32):
-    return [Slot(torch.nn.Parameter(torch.zeros(shape, dtype=dtype)), str(number), 1)
+def tracked(*shapes, dtype=torch.float32):
+    return [TrackedParameter(torch.nn.Parameter(torch.zeros(shape, dtype=dtype)), str(number), 1)
             for number, shape in enumerate(shapes)]
 
 
 def test_buckets_are_cut_from_the_last_parameter_by_bytes_and_type():
-    mixed = slots(16, 16, 16) + slots(16, dtype=torch.float64) + slots(100, 16)
+    mixed = tracked(16, 16, 16) + tracked(16, dtype=torch.float64) + tracked(100, 16)
     cut = cut_buckets(mixed, 128)
-    assert [[slot.parameter.numel() for slot in bucket] for bucket in cut] == [
+    assert [[each.tensor.numel() for each in bucket] for bucket in cut] == [
         [16], [100], [16], [16, 16], [16]]
     assert cut_buckets([], 128) == []
 

@@ -18,7 +18,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
-    return checked.Job(TOGETHER, 2, str(tmp_path_factory.mktemp("store") / "file"), "1000")
+    return checked.Job(TOGETHER, 2, lambda: str(tmp_path_factory.mktemp("store") / "file"), "1000")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,7 @@ def test_of_forked_ranks(departures, name):
 
 @pytest.mark.long
 def test_ten_thousand_steps_do_not_leak(tmp_path):
-    job = checked.Job(TOGETHER, 2, str(tmp_path / "file"), "10000")
+    job = checked.Job(TOGETHER, 2, str(tmp_path / "file"), "10000",
+                      check_timeout_s=ranks.TIMEOUT_S)
     for name in checked.names(TOGETHER):
         job.confirm(name)

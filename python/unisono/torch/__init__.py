@@ -15,52 +15,44 @@
 Importing it also registers the torch.distributed backend "unisono", where torch has backends.
 """
 
-from __future__ import annotations
+import typing as _typing
 
-import torch
+import torch as _torch
 
-from ..default import arena_empty, stats
-from ..engine import Engine, ReduceOp
-from ..errors import (DuplicateName, Error, HorovodInternalError, InvalidArgument, Mismatch,
-                      PeerLost, PickleFailed, ShutDown, Stalled, Timeout)
-from ..handle import Handle
-from ..process_set import ProcessSet, global_process_set
-from . import basics, built, collectives, elastic, functions, mpi_ops, sparse
-from .basics import *  # noqa: F401,F403: what basics.__all__ lists
-from .built import *  # noqa: F401,F403
-from .collectives import *  # noqa: F401,F403
-from .compression import Compression, Compressor
-from .config import config
-from .consistency import check_consistent
-from .elastic import HostsUpdatedInterrupt
+from .. import exports as _exports
+from ..default import arena_empty as arena_empty
+from ..default import stats as stats
+from ..engine import Engine as Engine
+from ..errors import DuplicateName as DuplicateName
+from ..errors import Error as Error
+from ..errors import InvalidArgument as InvalidArgument
+from ..errors import Mismatch as Mismatch
+from ..errors import PeerLost as PeerLost
+from ..errors import PickleFailed as PickleFailed
+from ..errors import ShutDown as ShutDown
+from ..errors import Stalled as Stalled
+from ..errors import Timeout as Timeout
+from ..handle import Handle as Handle
+from ..reduce_ops import ReduceOp as ReduceOp
+from . import elastic as elastic
+from . import mpi_ops as mpi_ops
+from .compression import Compressor as Compressor
+from .config import config as config
+from .elastic import HostsUpdatedInterrupt as HostsUpdatedInterrupt
 from .functions import *  # noqa: F401,F403
-from .gradients import gradients
-from .optimizer import DistributedOptimizer
-from .sparse import *  # noqa: F401,F403
-from .sync_batch_norm import SyncBatchNorm
-
-Average, Sum, Min, Max = ReduceOp.Average, ReduceOp.Sum, ReduceOp.Min, ReduceOp.Max
-Product, Adasum = ReduceOp.Product, ReduceOp.Adasum
-
-__all__ = [
-    "DistributedOptimizer", "SyncBatchNorm", "gradients", "check_consistent", "config", "Average",
-    "Sum", "Min", "Max", "Product", "Adasum", "ReduceOp", "Compression", "Compressor",
-    "ProcessSet", "global_process_set", "Handle", "Engine", "elastic", "mpi_ops", "stats",
-    "arena_empty",
-    "Error", "HorovodInternalError", "HostsUpdatedInterrupt", "InvalidArgument", "DuplicateName",
-    "Mismatch", "PeerLost", "PickleFailed", "ShutDown", "Stalled", "Timeout",
-]
-# Type checkers follow this form, and no unpacking.
-__all__ += basics.__all__
-__all__ += built.__all__
-__all__ += collectives.__all__
-__all__ += functions.__all__
-__all__ += sparse.__all__
+from .mpi_ops import *  # noqa: F401,F403: the names of Horovod's own mpi_ops
+from .optimizer import DistributedOptimizer as DistributedOptimizer
+from .optimizer.consistency import check_consistent as check_consistent
+from .optimizer.gradients import gradients as gradients
+from .sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 
 # Only a torch that was built with torch.distributed has a backend to register.
-if torch.distributed.is_available():
-    from . import process_group
-    from .ddp_hook import HookState, ddp_hook
+if _torch.distributed.is_available():
+    from .backend import process_group as _process_group
+    from .backend.ddp_hook import HookState as HookState
+    from .backend.ddp_hook import ddp_hook as ddp_hook
 
-    process_group.register()
-    __all__ += ["HookState", "ddp_hook"]
+    _process_group.register()
+
+if not _typing.TYPE_CHECKING:
+    __all__ = _exports.all_names(globals()) + ["elastic", "mpi_ops"]

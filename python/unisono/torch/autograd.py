@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 import torch
 
-from ..default import engine
+from ..current import engine
 from ..engine import AnySet, ReduceOp
 from ..errors import Error, InvalidArgument
 from ..process_set import identity_of
@@ -152,7 +152,7 @@ class _GroupedAllgather(torch.autograd.Function):
 
 
 def _rows_before(rows: list[int], name: Optional[str], process_set: AnySet) -> list[int]:
-    """For each tensor, how many rows the ranks before this one gave."""
+    """For each tensor, how many rows the ranks before this one sent."""
     rows_name = None if name is None else f"{name}.rows"
     everyones = engine().allgather(torch.tensor([rows]), name=rows_name, process_set=process_set)
     return everyones[:place_in(process_set)[0]].sum(dim=0).tolist()

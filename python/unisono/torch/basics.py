@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Optional, Sequence, Union
 
 from .. import _core, default
-from ..default import (add_process_set, cross_rank, cross_size, engine, is_initialized, local_rank,
-                       local_size, rank, remove_process_set, shutdown, size)
+from ..current import engine
 from ..errors import InvalidArgument
+from ..exports import defined_names
+from ..membership import *  # noqa: F401,F403: rank(), size() and the like, and shutdown()
+from ..membership import cross_size, is_initialized, local_size, shutdown, size
 from ..process_set import ProcessSet
 
-AnySets = Union[str, Iterable[Union[ProcessSet, Sequence[int]]], None]
+_AnySets = Union[str, Iterable[Union[ProcessSet, Sequence[int]]], None]
 
 
-def init(comm: Optional[Sequence[int]] = None, process_sets: AnySets = None, *,
-         options: Union[_core.Options, dict, None] = None, **overrides: Any) -> None:
+def init(comm: Optional[Sequence[int]] = None, process_sets: _AnySets = None, *,
+         options: Union[_core.Options, dict[str, Any], None] = None, **overrides: Any) -> None:
     """Joins the job; the environment (UNISONO_*, HOROVOD_*) is read now, not at import.
 
         hvd.init()
@@ -38,7 +40,7 @@ def init(comm: Optional[Sequence[int]] = None, process_sets: AnySets = None, *,
             "are not needed: ranks started by mpirun are recognised")
 
 
-def _checked_sets(process_sets: AnySets) -> list[ProcessSet]:
+def _checked_sets(process_sets: _AnySets) -> list[ProcessSet]:
     if process_sets is None:
         return []
     if isinstance(process_sets, str):
@@ -73,6 +75,5 @@ def stop_timeline() -> None:
     engine().stop_timeline()
 
 
-__all__ = ["init", "shutdown", "is_initialized", "rank", "size", "local_rank", "local_size",
-           "cross_rank", "cross_size", "is_homogeneous", "start_timeline", "stop_timeline",
-           "add_process_set", "remove_process_set"]
+if not TYPE_CHECKING:
+    __all__ = defined_names(globals())

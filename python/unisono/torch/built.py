@@ -8,6 +8,10 @@ scripts on the path that needs nothing special.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..exports import defined_names
+
 
 def mpi_built(verbose: bool = False) -> bool:
     """False: MPI is not needed; ranks started by mpirun are recognised without it."""
@@ -59,5 +63,5 @@ def rocm_built(verbose: bool = False) -> bool:
     return False
 
 
-__all__ = ["mpi_built", "mpi_enabled", "mpi_threads_supported", "gloo_built", "gloo_enabled",
-           "nccl_built", "ddl_built", "ccl_built", "cuda_built", "rocm_built"]
+if not TYPE_CHECKING:
+    __all__ = defined_names(globals())

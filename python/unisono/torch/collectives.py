@@ -2,23 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collectives of ``horovod.torch``: same names, same order of arguments, same defaults.
 
-Forms: plain gives a new tensor and lets gradients through; ``_`` works in place; ``_async`` returns
-a handle for poll() and synchronize(). Tensors are kept alive until their operation ends and must
-not be changed meanwhile. A wrong argument raises ValueError from the call itself; what ranks
+Forms: plain returns a new tensor and lets gradients through; ``_`` works in place; ``_async``
+returns a handle for poll() and synchronize(). Tensors are kept alive until their operation ends and
+must not be changed meanwhile. A wrong argument raises ValueError from the call itself; what ranks
 disagree on raises RuntimeError from whoever waits.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 import torch
 
-from ..default import barrier, engine, join
+from ..current import engine
+from ..default import barrier as barrier
+from ..default import join as join
 from ..engine import AnySet, ReduceOp
 from ..errors import InvalidArgument
+from ..exports import defined_names
 from ..handle import Handle
+from ..handle import poll as poll
+from ..handle import synchronize as synchronize
 from ..process_set import global_process_set
 from ..submit import chosen_operator
 from . import autograd
@@ -26,7 +31,7 @@ from .autograd import Reduction
 from .compression import AnyCompression, Compression, codec_for, compressor_of
 
 _ALL = global_process_set
-Splits = Union[torch.Tensor, Sequence[int], None]
+_Splits = Union[torch.Tensor, Sequence[int], None]
 
 
 def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
@@ -147,7 +152,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
 
 def allgather(tensor: torch.Tensor, name: Optional[str] = None,
               process_set: AnySet = _ALL) -> torch.Tensor:
-    """Every rank's rows, in rank order; ranks may give different numbers of rows. Gradients flow.
+    """Every rank's rows, in rank order; ranks may send different numbers of rows. Gradients flow.
 
         everyones = hvd.allgather(torch.ones(hvd.rank() + 1, 4), name="rows")"""
     return autograd.allgather(tensor, name, process_set)
@@ -192,20 +197,20 @@ def broadcast_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
     return engine().broadcast_(tensor, root_rank, name=name, process_set=process_set)
 
 
-def alltoall_async(tensor: torch.Tensor, splits: Splits = None, name: Optional[str] = None,
+def alltoall_async(tensor: torch.Tensor, splits: _Splits = None, name: Optional[str] = None,
                    process_set: AnySet = _ALL) -> Handle:
     """Starts alltoall()."""
     return engine().alltoall_async(tensor, _rows(splits), name=name, process_set=process_set)
 
 
-def alltoall(tensor: torch.Tensor, splits: Splits = None, name: Optional[str] = None,
+def alltoall(tensor: torch.Tensor, splits: _Splits = None, name: Optional[str] = None,
              process_set: AnySet = _ALL) -> Any:
     """Sends splits[i] rows to rank i; without splits, equal parts. Gradients flow.
 
         received = hvd.alltoall(x, name="x")
         received, counts = hvd.alltoall(x, splits=torch.tensor([1, 3]), name="x")
 
-    Gives a tuple only when splits are given: the rows, and how many came from each rank."""
+    Returns a tuple only when splits are given: the rows, and how many came from each rank."""
     return autograd.alltoall(tensor, _rows(splits), name, process_set)
 
 
@@ -259,18 +264,7 @@ def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] =
             for tensor, (_, context) in zip(small, pairs)]
 
 
-def poll(handle: Handle) -> bool:
-    """Whether synchronize() would return at once."""
-    return handle.done()
-
-
-def synchronize(handle: Handle, timeout: Optional[float] = None) -> Any:
-    """The result of an asynchronous call. Raises what went wrong, or unisono.Timeout when
-    ``timeout`` seconds pass first; the operation stays in flight then."""
-    return handle.wait(timeout)
-
-
-def _rows(splits: Splits) -> Optional[list[int]]:
+def _rows(splits: _Splits) -> Optional[list[int]]:
     if splits is None:
         return None
     counts: Any = splits.tolist() if isinstance(splits, torch.Tensor) else splits
@@ -281,9 +275,5 @@ def _rows(splits: Splits) -> Optional[list[int]]:
                               "rank") from None
 
 
-__all__ = ["allreduce", "allreduce_async", "allreduce_", "allreduce_async_", "grouped_allreduce",
-           "grouped_allreduce_async", "grouped_allreduce_", "grouped_allreduce_async_",
-           "allgather", "allgather_async", "grouped_allgather", "grouped_allgather_async",
-           "broadcast", "broadcast_async", "broadcast_", "broadcast_async_", "alltoall",
-           "alltoall_async", "reducescatter", "reducescatter_async", "grouped_reducescatter",
-           "grouped_reducescatter_async", "barrier", "join", "poll", "synchronize"]
+if not TYPE_CHECKING:
+    __all__ = defined_names(globals())

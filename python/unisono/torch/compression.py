@@ -96,7 +96,7 @@ def codec_for(compression: AnyCompression, dtype: Optional[torch.dtype] = None) 
 
 
 def compressor_of(compression: AnyCompression) -> Any:
-    """The object whose compress() and decompress() to call, when codec_for() gave None."""
+    """The object whose compress() and decompress() to call, when codec_for() returned None."""
     if isinstance(compression, str):
         if compression not in _BY_NAME:
             raise InvalidArgument(f"compression is {compression!r}, which this build does not "

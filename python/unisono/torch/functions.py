@@ -4,21 +4,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
 import torch
 
-from .. import default
-from ..default import engine
+from ..current import engine
 from ..engine import AnySet
 from ..errors import InvalidArgument
+from ..exports import defined_names
 from ..process_set import global_process_set
 
 _ALL = global_process_set
-Named = Union[Mapping[str, Any], Iterable[Any]]
+_Named = Union[Mapping[str, Any], Iterable[Any]]
 
 
-def broadcast_parameters(params: Named, root_rank: int = 0, process_set: AnySet = _ALL) -> None:
+def broadcast_parameters(params: _Named, root_rank: int = 0, process_set: AnySet = _ALL) -> None:
     """Overwrites every rank's tensors with root_rank's.
 
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -33,7 +33,7 @@ def broadcast_parameters(params: Named, root_rank: int = 0, process_set: AnySet 
         handle.wait()
 
 
-def _named_tensors(params: Named) -> list[tuple[str, torch.Tensor]]:
+def _named_tensors(params: _Named) -> list[tuple[str, torch.Tensor]]:
     if isinstance(params, Mapping):
         entries = list(params.items())
     elif isinstance(params, torch.Tensor) or not isinstance(params, Iterable):
@@ -56,7 +56,7 @@ def _named_tensors(params: Named) -> list[tuple[str, torch.Tensor]]:
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int = 0,
                               model: Optional[torch.nn.Module] = None, *,
                               process_set: AnySet = _ALL) -> None:
-    """Gives every rank's optimizer the state and the hyperparameters of root_rank's.
+    """Overwrites the state and the hyperparameters of every rank's optimizer with root_rank's.
 
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
@@ -70,8 +70,8 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
     _check_same_parameters(optimizer, process_set)
     mine = optimizer.state_dict()
     at_root = engine().rank() == root_rank
-    outline = default.broadcast_object(_outline(mine) if at_root else None, root_rank,
-                                       name="optimizer_state", process_set=process_set)
+    outline = engine().broadcast_object(_outline(mine) if at_root else None, root_rank,
+                                        name="optimizer_state", process_set=process_set)
     state = mine["state"] if at_root else _made(outline["state"])
     tensors = {f"{index}.{key}": value for index, entries in state.items()
                for key, value in _entries(entries) if isinstance(value, torch.Tensor)}
@@ -148,7 +148,7 @@ def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = 
         epoch = hvd.broadcast_object(epoch, root_rank=0)
 
     It travels as a pickle among the ranks of this job, which have proved that they belong to it."""
-    return default.broadcast_object(obj, root_rank, name=name, process_set=process_set)
+    return engine().broadcast_object(obj, root_rank, name=name, process_set=process_set)
 
 
 def broadcast_object_fn(root_rank: int = 0, name: Optional[str] = None,
@@ -168,8 +168,8 @@ def allgather_object(obj: Any, name: Optional[str] = None,
     """Every rank's object, in rank order.
 
         losses = hvd.allgather_object(loss.item())"""
-    return default.allgather_object(obj, name=name, process_set=process_set)
+    return engine().allgather_object(obj, name=name, process_set=process_set)
 
 
-__all__ = ["broadcast_parameters", "broadcast_optimizer_state", "broadcast_object",
-           "broadcast_object_fn", "allgather_object"]
+if not TYPE_CHECKING:
+    __all__ = defined_names(globals())

@@ -5,25 +5,23 @@
     from unisono.torch.mpi_ops import allreduce_async_, synchronize, size
 """
 
-from __future__ import annotations
+import typing as _typing
 
-from ..engine import ReduceOp
-from ..errors import HorovodInternalError
-from ..process_set import ProcessSet, global_process_set
-from . import basics, built, collectives, sparse
-from .basics import *  # noqa: F401,F403: what basics.__all__ lists
+from .. import exports as _exports
+from ..errors import HorovodInternalError as HorovodInternalError
+from ..process_set import ProcessSet as ProcessSet
+from ..process_set import global_process_set as global_process_set
+from ..reduce_ops import Adasum as Adasum
+from ..reduce_ops import Average as Average
+from ..reduce_ops import Max as Max
+from ..reduce_ops import Min as Min
+from ..reduce_ops import Product as Product
+from ..reduce_ops import Sum as Sum
+from .basics import *  # noqa: F401,F403
 from .built import *  # noqa: F401,F403
 from .collectives import *  # noqa: F401,F403
-from .compression import Compression
+from .compression import Compression as Compression
 from .sparse import *  # noqa: F401,F403
 
-Average, Sum, Min, Max = ReduceOp.Average, ReduceOp.Sum, ReduceOp.Min, ReduceOp.Max
-Product, Adasum = ReduceOp.Product, ReduceOp.Adasum
-
-__all__ = ["Average", "Sum", "Adasum", "Min", "Max", "Product", "Compression", "ProcessSet",
-           "global_process_set", "HorovodInternalError"]
-# Type checkers follow this form, and no unpacking.
-__all__ += basics.__all__
-__all__ += built.__all__
-__all__ += collectives.__all__
-__all__ += sparse.__all__
+if not _typing.TYPE_CHECKING:
+    __all__ = _exports.all_names(globals())

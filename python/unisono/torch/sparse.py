@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import torch
 
-from ..default import engine
+from ..current import engine
 from ..engine import AnySet, ReduceOp
 from ..errors import InvalidArgument
 from ..handle import Handle
@@ -33,7 +33,7 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
         finish = hvd.sparse_allreduce_async(embedding.weight.grad, name="embedding", op=hvd.Sum)
         embedding.weight.grad = finish()
 
-    The result is not coalesced: indices that several ranks gave appear several times."""
+    The result is not coalesced: an index that several ranks sent appears several times."""
     if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.sparse_coo:
         raise InvalidArgument("sparse_allreduce_async() takes a tensor of layout torch.sparse_coo; "
                               "use allreduce_async() for dense ones, or tensor.to_sparse()")

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ..default import engine, is_initialized
+from ..current import engine, is_initialized
 from ..engine import AnySet, ReduceOp
 from ..errors import InvalidArgument
 from ..process_set import global_process_set

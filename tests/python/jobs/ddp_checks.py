@@ -106,7 +106,7 @@ def ddp_join_with_uneven_inputs():
 
 @check
 def ddp_hook():
-    from unisono.torch.ddp_hook import HookState, ddp_hook
+    from unisono.torch import HookState, ddp_hook
     for state in (None, HookState(), HookState(arena=False), dist.group.WORLD):
         for options in ({}, {"gradient_as_bucket_view": True}, {"bucket_cap_mb": 0.001}):
             model = DistributedDataParallel(Net(), **options)
@@ -117,7 +117,7 @@ def ddp_hook():
 
 @check
 def ddp_hook_with_codec():
-    from unisono.torch.ddp_hook import HookState, ddp_hook
+    from unisono.torch import HookState, ddp_hook
     for codec, atol in (("fp16", 1e-3), ("bf16", 1e-2)):
         model = DistributedDataParallel(Net())
         model.register_comm_hook(HookState(codec=codec), ddp_hook)

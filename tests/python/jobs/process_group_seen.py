@@ -15,7 +15,7 @@ from torch._C import _distributed_c10d as c10d
 import unisono
 import unisono.torch as hvd
 from checks import Skip, check, raises, run_all
-from unisono.torch.process_group import _HAS_PYTHON_BACKENDS, group_of
+from unisono.torch.backend.process_group import _HAS_PYTHON_BACKENDS, group_of
 
 RANK, SIZE = int(os.environ["UNISONO_RANK"]), int(os.environ["UNISONO_SIZE"])
 BACKEND = sys.argv[2]
@@ -73,7 +73,7 @@ def each_device_has_its_backend():
 
 @check
 def the_world_engine_is_the_default_engine():
-    from unisono.torch.process_group import world_engine
+    from unisono.torch.backend.process_group import world_engine
     assert unisono.size() == SIZE and world_engine() is unisono.default.engine()
     assert hvd.allreduce(torch.ones(2), op=hvd.Sum, name="number 1").tolist() == [SIZE] * 2
 
@@ -172,7 +172,7 @@ def works_know_how_they_stand():
         work.wait()
         assert work.get_future().done()
         raise Skip("torch's Works of a group with several backends wait and give futures only")
-    assert isinstance(work, unisono.torch.work.Work)
+    assert isinstance(work, unisono.torch.backend.work.Work)
     while not work.is_completed():
         pass
     assert work.is_success() and work.exception() is None

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 import unisono
 from checks import check, raises, run_all
 from unisono.torch.compression import Compression
-from unisono.torch.consistency import check_consistent
-from unisono.torch.gradients import gradients
 from unisono.torch.optimizer import DistributedOptimizer
+from unisono.torch.optimizer.consistency import check_consistent
+from unisono.torch.optimizer.gradients import gradients
 
 
 def model():

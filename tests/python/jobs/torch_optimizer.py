@@ -81,7 +81,7 @@ def the_arena_does_not_change_bits():
 def gradients_are_views_into_the_arena():
     net = model()
     optimizer = distributed(net)
-    flat = optimizer._exchange.lane[0].flat
+    flat = optimizer._exchange.buffers.current[0].flat
     first, last = flat.data_ptr(), flat.data_ptr() + 4 * flat.numel()
     for step in range(2):
         optimizer.zero_grad()
@@ -94,7 +94,7 @@ def gradients_are_views_into_the_arena():
 
 @check
 def ranks_may_run_out_of_arena_alone():
-    from unisono.torch import grad_arena
+    from unisono.torch.optimizer import grad_arena
     reference = model()
     expected = train(reference, distributed(reference))
     real = grad_arena._allocate

@@ -7,14 +7,19 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from typing import Any, Iterator, Sized
+from typing import TYPE_CHECKING, Any, Iterator, Sized
 
 import torch.utils.data
 
-from ...default import is_initialized, rank, size
+from ...membership import is_initialized, rank, size
+
+if TYPE_CHECKING:
+    _Sampler = torch.utils.data.Sampler[int]
+else:
+    _Sampler = torch.utils.data.Sampler
 
 
-class ElasticSampler(torch.utils.data.Sampler):
+class ElasticSampler(_Sampler):
     """Shares the rows of a data set among the ranks, without those processed already.
 
         sampler = hvd.elastic.ElasticSampler(dataset)

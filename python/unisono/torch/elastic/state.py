@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable
 
 import torch
 
-from ...default import engine, is_initialized
+from ...current import engine, is_initialized
 from ...engine import ReduceOp
 
 
@@ -29,7 +29,7 @@ class State(abc.ABC):
 
     def __init__(self) -> None:
         self._reset_callbacks: list[Callable[[], Any]] = []
-        self._updates: queue.SimpleQueue = queue.SimpleQueue()
+        self._updates: queue.SimpleQueue[tuple[float, int]] = queue.SimpleQueue()
 
     def register_reset_callbacks(self, callbacks: Iterable[Callable[[], Any]]) -> None:
         """Calls these, in order, each time the job has formed anew: to adapt the learning rate to
@@ -77,7 +77,7 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def sync(self) -> None:
-        """Gives every rank the state of rank 0, and saves it. Collective."""
+        """Copies the state of rank 0 to every rank, and saves it. Collective."""
 
 
 class ObjectState(State):

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import torch
 
-from ...default import engine
+from ...current import engine
 from ..functions import broadcast_optimizer_state, broadcast_parameters
 from .sampler import ElasticSampler
 from .state import ObjectState

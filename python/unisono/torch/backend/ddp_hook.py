@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""A communication hook for DistributedDataParallel.
+
+    model = DistributedDataParallel(model)
+    model.register_comm_hook(None, unisono.torch.ddp_hook)
+
+or, with the gradients in half the bytes on their way:
+
+    model.register_comm_hook(HookState(codec="bf16"), unisono.torch.ddp_hook)
+
+Without a hook DDP's buckets are reduced where torch has put them. The hook copies each bucket to a
+place in memory that all ranks of the host map, where the ranks reduce without packing; DDP takes
+the averages from there. DDP must run on backend unisono.
+"""
+
+import dataclasses
+from typing import Any, Optional, Union
+
+import torch
+from torch._C._distributed_c10d import GradBucket, ReduceOp
+
+from ... import _core
+from ...errors import InvalidArgument
+from .group_engine import GroupEngine
+from .process_group import group_of
+
+
+@dataclasses.dataclass
+class HookState:
+    """What the hook knows between steps. Models may share one."""
+
+    process_group: Any = None  # the world by default
+    codec: Optional[str] = None  # how gradients are encoded on the way: "fp16", "bf16"
+    arena: bool = True  # reduce in shared memory, at the price of a second copy of the buckets
+    _places: dict[int, tuple[torch.Tensor, int]] = dataclasses.field(default_factory=dict,
+                                                                     repr=False)
+    _calls: int = 0
+
+    def place_for(self, group: GroupEngine, buffer: torch.Tensor) -> torch.Tensor:
+        """The bucket's twin in the arena, known by the memory of the bucket."""
+        self._calls += 1
+        place = self._places.get(buffer.data_ptr(), (None, 0))[0]
+        if place is None or place.dtype != buffer.dtype or place.numel() != buffer.numel():
+            self._forget_unused()
+            raw = group.engine.arena_empty(buffer.numel() * buffer.element_size(), "uint8")
+            place = torch.from_numpy(raw).view(buffer.dtype)
+        self._places[buffer.data_ptr()] = place, self._calls
+        return place
+
+    def _forget_unused(self) -> None:
+        """DDP arranges its buckets anew after the first step; the places of the old ones go."""
+        oldest = self._calls - 2 * len(self._places) - 2
+        for key in [key for key, (_, last) in self._places.items() if last < oldest]:
+            del self._places[key]
+
+
+# DDP looks at the annotations of bucket and result, so they are written out and not postponed.
+def ddp_hook(state: Union[HookState, Any, None],
+             bucket: GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """Averages a bucket of gradients. state: a HookState, a process group, or None for the
+    world."""
+    owner = group_of(state.process_group if isinstance(state, HookState) else state)
+    if not isinstance(state, HookState):
+        state = owner.hook_state = owner.hook_state or HookState()
+    group, buffer = owner.collectives, bucket.buffer()
+    if state.arena and group.size > 1:
+        place = state.place_for(group, buffer)
+        place.copy_(buffer)
+        buffer = place
+    work = group.all_reduce([buffer], ReduceOp.AVG, group.timeout_s, **_encoded(state.codec))
+    return work.get_future().then(_first)
+
+
+def _first(done: torch.futures.Future[list[torch.Tensor]]) -> torch.Tensor:
+    return done.value()[0]
+
+
+def _encoded(codec: Optional[str]) -> dict[str, str]:
+    if codec in (None, "none"):
+        return {}
+    if "codec" not in (_core.Settings.__init__.__doc__ or ""):
+        raise InvalidArgument(f"this build of unisono has no codecs, and {codec!r} was asked for; "
+                              "leave codec out")
+    return {"codec": codec}

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""How tensors are combined: by which operator, how encoded, among which ranks."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import torch
+
+from ... import current
+from ...engine import Engine, ReduceOp
+from ...errors import Forked, NotInitialized
+from ...handle import Handle
+from ..compression import codec_for, compressor_of
+from ..sparse import sparse_allreduce_async
+
+Finish = Callable[[], torch.Tensor]  # waits for one tensor and returns it
+
+
+class Transfer:
+    """The same for every tensor of an optimizer, until the job re-forms around another engine."""
+
+    def __init__(self, engine: Engine, process_set: Any, op: ReduceOp, predivide: float,
+                 compression: Any, sparse_as_dense: bool, local: bool):
+        self.engine, self.process_set, self.op, self.local = engine, process_set, op, local
+        self.compression, self.sparse_as_dense = compression, sparse_as_dense
+        self._keywords: dict[str, Any] = dict(op=op, process_set=process_set)
+        if predivide != 1.0:
+            self._keywords.update(prescale_factor=1.0 / predivide, postscale_factor=predivide)
+        self.compresses = codec_for(compression, torch.float32) != ""
+        if self.compresses and codec_for(compression, torch.float32) is None:
+            compressor_of(compression)  # raises here, not in backward(), when it is none
+
+    def stale(self) -> bool:
+        """Whether the job has re-formed since, around another engine."""
+        try:
+            return self.engine is not engine_of(self.process_set)
+        except (NotInitialized, Forked):
+            return True
+
+    def dense(self, name: str, tensors: list[torch.Tensor], grouped: bool) -> list[Finish]:
+        """Combines the tensors in place; each of the calls returned waits for one of them."""
+        if self.local:
+            return [functools.partial(_as_is, tensor) for tensor in tensors]
+        codecs = {codec_for(self.compression, tensor.dtype) for tensor in tensors}
+        codec = codecs.pop() if len(codecs) == 1 else None
+        if codec is not None:
+            return self._send(name, tensors, grouped, codec)
+        compressor = compressor_of(self.compression)
+        packed = [compressor.compress(tensor) for tensor in tensors]
+        sent = self._send(name, [small for small, _ in packed], grouped, "")
+        return [_unpacking(compressor, tensor, context, wait)
+                for tensor, (_, context), wait in zip(tensors, packed, sent)]
+
+    def sparse(self, name: str, tensor: torch.Tensor) -> Finish:
+        if self.local:
+            return functools.partial(_as_is, tensor)
+        return sparse_allreduce_async(tensor, name, self.op, process_set=self.process_set)
+
+    def _send(self, name: str, tensors: list[torch.Tensor], grouped: bool,
+              codec: str) -> list[Finish]:
+        keywords = {**self._keywords, "codec": codec} if codec else self._keywords
+        if not grouped:
+            return [self.engine.allreduce_async_(tensors[0], name=name, **keywords).wait]
+        handle = self.engine.grouped_allreduce_async_(tensors, name=name, **keywords)
+        return [functools.partial(_one_of, handle, position) for position in range(len(tensors))]
+
+
+def engine_of(process_set: Any) -> Engine:
+    """The engine that the set is registered with; the default one for the whole job."""
+    return getattr(process_set, "_engine", None) or current.engine()
+
+
+def _as_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
+def _one_of(handle: Handle, position: int) -> torch.Tensor:
+    return handle.wait()[position]
+
+
+def _unpacking(compressor: Any, tensor: torch.Tensor, context: Any, wait: Finish) -> Finish:
+    def finish() -> torch.Tensor:
+        result = compressor.decompress(wait(), context)
+        return tensor if result is tensor else tensor.copy_(result)
+
+    return finish

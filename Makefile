@@ -33,8 +33,9 @@ test-long:  ## The same with all sanitisers on everything, long fuzzing, and the
 	@scripts/setup --tests --first
 	@scripts/test --long
 
-docs: build  ## Write the generated part of docs/OPTIONS.md
+docs: build  ## Write the generated parts of docs/OPTIONS.md and docs/STATISTICS.md
 	@UNISONO_UPDATE_DOCS=1 build/release/src/model_test --gtest_brief=1 --gtest_filter='OptionTable.*'
+	@UNISONO_UPDATE_DOCS=1 build/release/src/observe_test --gtest_brief=1 --gtest_filter='Statistics.*'
 
 format:  ## Format all C++ (needs clang-format)
 	@git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.h' | xargs clang-format -i

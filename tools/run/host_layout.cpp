@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "base/data/text.hpp"
 #include "rendezvous/connect/sockets.hpp"
@@ -50,22 +51,26 @@ Result<std::vector<HostSlots>> parse_hosts(std::string_view text) {
 
 Result<std::vector<HostSlots>> parse_hostfile(std::string_view text) {
   std::vector<HostSlots> hosts;
-  while (!text.empty()) {
+  for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string line(text.substr(0, std::min(text.substr(0, end).find('#'), end)));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (const auto slots = line.find("slots="); slots != std::string::npos) {
-      const std::string count = line.substr(slots + 6);
-      line.erase(slots);
-      line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c <= ' '; }),
-                 line.end());
-      line += cat(":", count);
+    std::istringstream words(line);
+    std::string name, slots, more;
+    if (!(words >> name)) continue;
+    words >> slots >> more;
+    constexpr std::string_view kSlots = "slots=";
+    const bool has_slots = slots.starts_with(kSlots);
+    if ((!slots.empty() && !has_slots) || !more.empty()) {
+      return Status(Code::invalid_argument,
+                    cat("line ", number, " of the hostfile, \"", line,
+                        "\", has words too many; write host slots=N or host:N"));
     }
-    line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c <= ' '; }),
-               line.end());
-    if (line.empty()) continue;
-    auto host = parse_host(line);
-    if (!host) return host.status();
+    auto host = parse_host(has_slots ? cat(name, ":", slots.substr(kSlots.size())) : name);
+    if (!host) {
+      return Status(Code::invalid_argument,
+                    cat("line ", number, " of the hostfile: ", host.status().message()));
+    }
     hosts.push_back(std::move(*host));
   }
   if (hosts.empty()) return Status(Code::invalid_argument, "the hostfile names no hosts");

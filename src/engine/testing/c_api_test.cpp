@@ -131,7 +131,9 @@ TEST(CApi, StatisticsAreReadByName) {
       const bool time = text.ends_with("_s");
       EXPECT_EQ(unisono_stat_count(engine, *name, &count), time ? UNISONO_INVALID_ARGUMENT : 0);
       EXPECT_EQ(unisono_stat_seconds(engine, *name, &seconds), time ? 0 : UNISONO_INVALID_ARGUMENT);
-      if (time) EXPECT_GE(seconds, 0) << text;
+      if (time) {
+        EXPECT_GE(seconds, 0) << text;
+      }
     }
     EXPECT_GT(names, 20);
     uint64_t operations = 0;

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/loop/control.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unisono::engine {
+namespace {
+
+std::vector<std::byte> bytes(std::string_view text) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+TEST(Control, EveryKindReadsBackAsItWasWritten) {
+  const auto body = bytes("a body");
+  const auto order = decode_control(encode_order(3, body));
+  ASSERT_TRUE(order.ok());
+  EXPECT_EQ(order.value().kind, ControlKind::order);
+  EXPECT_EQ(order.value().set, 3U);
+
+  const auto abort = decode_control(encode_abort(
+      Status(Code::peer_lost, "rank 1 is gone", Culprit{1, "host", 4711, "layer"})));
+  ASSERT_TRUE(abort.ok());
+  EXPECT_EQ(abort.value().status.code(), Code::peer_lost);
+  EXPECT_EQ(abort.value().status.message(), "rank 1 is gone");
+  EXPECT_EQ(abort.value().status.culprit().rank, 1);
+  EXPECT_EQ(abort.value().status.culprit().host, "host");
+  EXPECT_EQ(abort.value().status.culprit().pid, 4711);
+  EXPECT_EQ(abort.value().status.culprit().tensor, "layer");
+
+  const auto leave = decode_control(encode_leave(ControlKind::leave_granted, 2, 99));
+  ASSERT_TRUE(leave.ok());
+  EXPECT_EQ(leave.value().kind, ControlKind::leave_granted);
+  EXPECT_EQ(leave.value().set, 2U);
+  EXPECT_EQ(leave.value().responses, 99U);
+
+  const auto wait = decode_control(encode_wait({12, Nanos(3000)}));
+  ASSERT_TRUE(wait.ok());
+  EXPECT_EQ(wait.value().wait.tensors, 12U);
+
+  const auto verdict = decode_control(encode_verdict({2, Nanos(4000), 5}));
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_EQ(verdict.value().slow.rank, 2);
+  EXPECT_EQ(verdict.value().slow.late, Nanos(4000));
+
+  const auto departs = decode_control(encode_departure({{1, 3}, {0, 2}, {0x123456789abc}, {7}}));
+  ASSERT_TRUE(departs.ok());
+  EXPECT_EQ(departs.value().departure.before, (std::vector<Rank>{1, 3}));
+  EXPECT_EQ(departs.value().departure.unfinished, (std::vector<SetId>{0, 2}));
+  EXPECT_EQ(departs.value().departure.runs, std::vector<std::uint64_t>{7});
+
+  const auto whole = encode_part(body, true);
+  const auto part = decode_control(whole);
+  ASSERT_TRUE(part.ok());
+  EXPECT_TRUE(part.value().last);
+  EXPECT_EQ(std::vector(part.value().body.begin(), part.value().body.end()), body);
+}
+
+TEST(Control, NoMessageCutShortIsTakenForAWholeOne) {
+  const std::vector<std::byte> messages[] = {
+      encode_abort(Status(Code::peer_lost, "gone", Culprit{1, "host", 1, "t"})),
+      encode_leave(ControlKind::leave_granted, 2, 99),
+      encode_wait({12, Nanos(3000)}),
+      encode_verdict({2, Nanos(4000), 5}),
+      encode_departure({{1, 3}, {0, 2}, {5}, {7}}),
+  };
+  for (const auto& message : messages) {
+    for (std::size_t length = 0; length < message.size(); ++length) {
+      EXPECT_FALSE(decode_control(std::span(message).first(length)).ok())
+          << "kind " << static_cast<int>(message.front()) << ", " << length << " bytes";
+    }
+  }
+}
+
+TEST(Control, UnknownKindsAreRefused) {
+  for (const int kind : {0, 9, 255}) {
+    std::vector<std::byte> message = encode_order(0, {});
+    message.front() = static_cast<std::byte>(kind);
+    EXPECT_FALSE(decode_control(message).ok()) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace unisono::engine

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// One bucket on its way: encoded into buffers of the engine, moved by collective machines, decoded
-// into the callers' outputs when all of it has arrived. A failure in between leaves the callers'
-// memory as it was: it is written only while completing, or put back.
+// One bucket on its way, whatever kind of run it takes (make_run.hpp): it is started, stepped until
+// finished, writes its outputs when all of it has arrived, and resolves its tickets. A failure in
+// between leaves the callers' memory as it was: it is written only while completing, or put back.
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
 
@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "submit/resolve.hpp"
-#include "encode/codec.hpp"
 #include "run/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
 #include "model/plan.hpp"
 #include "move/collective.hpp"
-#include "move/local/local.hpp"
+#include "move/local/team.hpp"
+#include "submit/resolve.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono::run {
@@ -69,10 +68,11 @@ class BucketRun {
  public:
   // pendings is parallel to the bucket's tensors; one without ticket is a rank that has joined.
   BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context);
+  virtual ~BucketRun() = default;
 
   // Packs and makes the first machine; out_of_memory when the buffers cannot be had.
-  Status start();
-  move::Step step();
+  virtual Status start() = 0;
+  virtual move::Step step() { return machine_->step(); }
   // After step() finished: writes the outputs; then resolve_tickets() tells who waits.
   void write_outputs();
   void resolve_tickets(const submit::ReleaseName& release);
@@ -84,7 +84,7 @@ class BucketRun {
   void fail(const Status& status, const submit::ReleaseName& release);
 
   // Not ok when a machine could not be started or can never end: the job cannot go on.
-  const Status& trouble() const;
+  virtual const Status& trouble() const;
   bool planned() const { return bucket_.responses.front().planned; }
   // A planned run that a member will never take part in: counts as finished, with that member
   // voting abort. Local runs only.
@@ -99,54 +99,30 @@ class BucketRun {
   std::size_t tensor_count() const { return tensors_.size(); }
   const TravellingTensor& tensor(std::size_t index) const { return tensors_[index]; }
 
- private:
+ protected:
   using Tensor = TravellingTensor;
-  Status start_fused_allreduce();
-  Status start_adasum();
-  void finish_adasum();
-  bool is_adasum() const {
-    return bucket_.op == ReduceOp::adasum && bucket_.kind == Collective::allreduce;
-  }
-  std::vector<std::size_t> element_counts() const;
-  Status start_tensor(std::size_t index);
-  // alltoall of uneven rows: first the counts travel, then the rows (alltoall_run.cpp).
-  Status start_counts(Tensor& tensor);
-  Status check_counts(const Tensor& tensor) const;
-  Status start_next();
-  void fill_equal_counts(Tensor& tensor) const;
-  bool fits_shared_memory() const;
-  std::size_t wire_bytes(const Tensor& tensor) const;
+  // Writes to the callers' outputs what the finished machine left in buffers of the engine.
+  virtual void deliver() {}
+  // What the members voted, once a planned bucket has been moved.
+  virtual PlanVote moved_vote() const { return machine_->vote(); }
+  // Whether the end of the machine is the end of the bucket.
+  virtual bool is_last_machine() const { return true; }
+  virtual void give_buffers_back() {}
+
+  // Of an average: how many contributions count.
   std::int64_t divisor(const Tensor& tensor) const;
   void* output_of(const Tensor& tensor) const;
-  // Elements [first, first + count) of a tensor into or out of the fused buffer.
-  encode::EncodePart encode_part(const Tensor& tensor, std::size_t first, std::size_t count,
-                         std::size_t offset) const;
-  encode::DecodePart decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
-                         std::size_t offset) const;
-  Status place_results();
-  // The same over shared memory: machines read and write the callers' tensors themselves.
-  Status start_local_allreduce();
-  Status start_local_tensor(std::size_t index);
-  move::LocalReduction local_reduction(const Tensor& first) const;
-  move::Translation translation() const;
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   move::MoveContext next_context() const;
-  void finish_tensor(Tensor& tensor);
 
   Bucket bucket_;
   RunContext context_;
-  SetId set_;
-  const encode::Codec* codec_ = nullptr;  // of allreduces; null when this engine has no such codec
-  DType wire_ = DType::f32;                 // what the bucket is reduced in
   std::vector<Tensor> tensors_;
-  BufferPool::Buffer fused_;
-  std::size_t fused_bytes_ = 0;             // of tensors; the vote follows when planned
   std::unique_ptr<move::CollectiveMachine> machine_;
-  std::size_t current_ = 0;                 // which tensor moves, when each has its own machine
-  bool counting_ = false;                   // the machine moves counts, not yet rows
+
+ private:
   bool cancelled_ = false;
-  Status trouble_;                          // starting a later tensor failed
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write
 };
 

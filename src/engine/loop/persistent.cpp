@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/loop/persistent.hpp"
+#include "run/make_run.hpp"
 
 namespace unisono::engine {
 namespace {
@@ -27,7 +28,7 @@ Status PersistentRunner::start(Pending& pending) {
   pending.request = prototype_.responses.front().tensors.front();
   std::vector<Pending> pendings;
   pendings.push_back(std::move(pending));
-  active_ = std::make_unique<run::BucketRun>(
+  active_ = run::make_run(
       prototype_, std::move(pendings),
       run::RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
                  parts_.options, &next_move_, 1, run::persistent_moves(parts_.index)});

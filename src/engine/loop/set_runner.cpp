@@ -7,6 +7,7 @@
 #include "base/data/hash.hpp"
 #include "base/log.hpp"
 #include "base/data/text.hpp"
+#include "run/make_run.hpp"
 
 namespace unisono::engine {
 namespace {
@@ -324,7 +325,7 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
   observe::Counters::add(parts_.counters->buckets);
   channel.begun = parts_.clock->now();
   channel.joined = kNever;
-  channel.run = std::make_unique<run::BucketRun>(
+  channel.run = run::make_run(
       std::move(bucket), std::move(pendings),
       run::RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
                  parts_.options, &channel.next_move, parts_.channels.size(), run::kSetMoves});

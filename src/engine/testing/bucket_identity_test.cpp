@@ -4,6 +4,7 @@
 // operations and persistent ones.
 #include "engine/loop/persistent.hpp"
 #include "move/local/testing/local_test_host.hpp"
+#include "run/make_run.hpp"
 
 namespace unisono::engine {
 namespace {
@@ -44,7 +45,7 @@ struct Side {
     bucket.identity = identity_of(bucket);
     std::vector<Pending> pendings;
     pendings.push_back(std::move(pending));
-    auto made = std::make_unique<run::BucketRun>(std::move(bucket), std::move(pendings), context());
+    auto made = run::make_run(std::move(bucket), std::move(pendings), context());
     EXPECT_TRUE(made->start().ok());
     return made;
   }

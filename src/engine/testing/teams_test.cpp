@@ -5,7 +5,7 @@
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
-#include "run/vote_flags.hpp"
+#include "run/kinds/vote_flags.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
 namespace unisono::engine {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "run/unpack.hpp"
+#include "run/kinds/unpack.hpp"
 
 #include "kernels/kernels.hpp"
 

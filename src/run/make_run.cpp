@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run/make_run.hpp"
+
+#include "base/data/text.hpp"
+#include "move/local/local.hpp"
+#include "run/kinds/kinds.hpp"
+#include "run/row_split.hpp"
+
+namespace unisono::run {
+namespace {
+
+// Holds the tickets until they are failed.
+class RefusedRun final : public BucketRun {
+ public:
+  RefusedRun(RunParts parts, Status why)
+      : BucketRun(std::move(parts.bucket), std::move(parts.pendings), parts.context),
+        why_(std::move(why)) {}
+  Status start() override { return why_; }
+  move::Step step() override { return move::Step::waiting; }
+  const Status& trouble() const override { return why_; }
+
+ private:
+  const Status why_;
+};
+
+bool is_adasum(const Bucket& bucket) {
+  return bucket.kind == Collective::allreduce && bucket.op == ReduceOp::adasum;
+}
+
+// What a tensor of the bucket takes of a window.
+std::size_t window_bytes(const Bucket& bucket, const Response& response, std::size_t index,
+                         const encode::Codec& codec) {
+  const Request& request = response.tensors[index];
+  if (index < response.extents.size() && !response.extents[index].empty()) {
+    std::int64_t rows = 0;
+    for (const std::int64_t n : response.extents[index]) rows += n;
+    return static_cast<std::size_t>(rows) * row_bytes(request);
+  }
+  if (bucket.kind != Collective::allreduce) return request.bytes();
+  return codec.wire_bytes(bucket.dtype, static_cast<std::size_t>(request.elements()));
+}
+
+bool fits_shared_memory(const RunParts& parts, const encode::Codec& codec) {
+  if (parts.context.team == nullptr) return false;
+  std::size_t bytes = 0, tensors = 0;
+  for (const Response& response : parts.bucket.responses) {
+    for (std::size_t i = 0; i < response.tensors.size(); ++i, ++tensors) {
+      bytes += window_bytes(parts.bucket, response, i, codec);
+    }
+  }
+  if (is_adasum(parts.bucket)) {
+    bytes += 64 + move::local_adasum_extra(parts.context.members->count(), tensors);
+  }
+  return bytes <= parts.context.team->window_max();
+}
+
+}  // namespace
+
+std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
+                                    RunContext context) {
+  RunParts parts{std::move(bucket), std::move(pendings), context};
+  const Request& first = parts.bucket.responses.front().tensors.front();
+  const encode::Codec* codec = encode::find_codec(first.codec);
+  if (codec == nullptr) {
+    Status why(Code::internal, cat("the ranks agreed on codec '", first.codec, "' for '",
+                                   first.name, "', which this rank does not have; run the same "
+                                   "version everywhere"));
+    return std::make_unique<RefusedRun>(std::move(parts), std::move(why));
+  }
+  if (!fits_shared_memory(parts, *codec)) parts.context.team = nullptr;
+  const bool local = parts.context.team != nullptr;
+  if (parts.bucket.kind != Collective::allreduce) {
+    return local ? make_local_tensor_run(std::move(parts))
+                 : make_message_tensor_run(std::move(parts));
+  }
+  if (local) return make_local_run(std::move(parts), *codec);
+  return is_adasum(parts.bucket) ? make_adasum_run(std::move(parts), *codec)
+                                 : make_fused_run(std::move(parts), *codec);
+}
+
+}  // namespace unisono::run

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Which kind of run a bucket takes. All members choose alike, from what all of them know.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "run/bucket_run.hpp"
+
+namespace unisono::run {
+
+// pendings is parallel to the bucket's tensors; one without ticket is a rank that has joined. What
+// stands in the way, such as a codec that this engine does not have, start() says.
+std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
+                                    RunContext context);
+
+}  // namespace unisono::run

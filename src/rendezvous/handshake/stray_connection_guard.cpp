@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kMostPending = 16;
 
-class TcpDoorkeeper final : public StrayConnectionGuard {
+class TcpStrayGuard final : public StrayConnectionGuard {
  public:
-  TcpDoorkeeper(Fd listener, const JobKey& key, Poller& poller, std::uint64_t before)
+  TcpStrayGuard(Fd listener, const JobKey& key, Poller& poller, std::uint64_t before)
       : listener_(std::move(listener)),
         poller_(poller),
         acceptor_(key, 0, kMostPending),
@@ -22,7 +22,7 @@ class TcpDoorkeeper final : public StrayConnectionGuard {
     acceptor_.before_close = [this](int fd) { poller_.forget(fd); };
     watch(true);
   }
-  ~TcpDoorkeeper() override {
+  ~TcpStrayGuard() override {
     for (const int fd : acceptor_.pending()) poller_.forget(fd);
     watch(false);
   }
@@ -63,9 +63,9 @@ class TcpDoorkeeper final : public StrayConnectionGuard {
 std::unique_ptr<StrayConnectionGuard> make_stray_guard(Fd listener, const JobKey& key,
                                                        Poller& poller, const Clock& clock,
                                                        std::uint64_t before) {
-  auto keeper = std::make_unique<TcpDoorkeeper>(std::move(listener), key, poller, before);
-  keeper->serve(clock.now());
-  return keeper;
+  auto guard = std::make_unique<TcpStrayGuard>(std::move(listener), key, poller, before);
+  guard->serve(clock.now());
+  return guard;
 }
 
 }  // namespace unisono::rendezvous

@@ -2,38 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane that is given arbitrary bytes, or frames of its own kind with damage: what is delivered is
 // what was sent, in its order, and nothing else.
-#include <deque>
-
 #include "target.hpp"
 #include "transport/mesh/link.hpp"
+#include "transport/testing/pipe_stream.hpp"
 
 namespace unisono::fuzz {
 namespace {
 
-using Wire = std::deque<std::byte>;
-
-class WireStream final : public transport::Stream {
- public:
-  WireStream(Wire* in, Wire* out, std::size_t step) : in_(in), out_(out), step_(step) {}
-  std::size_t write(std::span<const std::byte> bytes) override {
-    out_->insert(out_->end(), bytes.begin(), bytes.end());
-    return bytes.size();
-  }
-  std::size_t read(std::span<std::byte> bytes) override {
-    const std::size_t n = std::min({bytes.size(), step_, in_->size()});
-    std::copy_n(in_->begin(), n, bytes.begin());
-    in_->erase(in_->begin(), in_->begin() + static_cast<std::ptrdiff_t>(n));
-    return n;
-  }
-  Status health() override { return {}; }
-  bool ready(bool) const override { return !in_->empty(); }
-  void want_write(bool) override {}
-  void finish_writing() override {}
-
- private:
-  Wire *in_, *out_;
-  std::size_t step_;
-};
+using transport::Pipe;
 
 struct Sink final : transport::FrameSink {
   Result<std::byte*> place(const transport::FrameHeader& header) override {
@@ -54,12 +30,12 @@ constexpr transport::SealKind kSeals[] = {transport::SealKind::hash,
                                           transport::SealKind::aes_256_gcm};
 
 // Side 0 sends, side 1 receives: one's `out` is the other's `in`.
-transport::Link lane(Wire& in, Wire& out, transport::LaneKind kind, transport::SealKind seal,
-                     int side, std::size_t step = SIZE_MAX) {
+transport::Link lane(Pipe& in, Pipe& out, transport::LaneKind kind, transport::SealKind seal,
+                     int side) {
   transport::LaneSecret secret{seal, {}, {}};
   secret.out.fill(static_cast<unsigned char>(1 + side));
   secret.in.fill(static_cast<unsigned char>(2 - side));
-  return transport::Link(std::make_unique<WireStream>(&in, &out, step), kind, 1, secret);
+  return transport::Link(std::make_unique<transport::PipeStream>(&in, &out), kind, 1, secret);
 }
 
 }  // namespace
@@ -71,7 +47,7 @@ void take_apart(std::span<const std::byte> bytes) {
   const bool raw = choices.below(2) == 0;
   const transport::SealKind seal = kSeals[choices.below(3)];
   const std::size_t step = 1 + choices.byte();
-  Wire wire, nowhere;
+  Pipe wire, nowhere;
   std::vector<Bytes> sent;
   if (!raw) {
     transport::Link sender = lane(nowhere, wire, kind, seal, 0);
@@ -83,14 +59,15 @@ void take_apart(std::span<const std::byte> bytes) {
       sent.emplace_back(payload.begin(), payload.end());
       sender.send(frame, choices.byte(), payload, nullptr);
     }
-    Bytes flat(wire.begin(), wire.end());
+    Bytes flat(wire.bytes.begin(), wire.bytes.end());
     damage(flat, choices);
-    wire.assign(flat.begin(), flat.end());
+    wire.bytes.assign(flat.begin(), flat.end());
   }
+  wire.step = step;
   const auto rest = choices.rest();
-  wire.insert(wire.end(), rest.begin(), rest.end());
+  wire.bytes.insert(wire.bytes.end(), rest.begin(), rest.end());
   Sink sink;
-  transport::Link receiver = lane(wire, nowhere, kind, seal, 1, step);
+  transport::Link receiver = lane(wire, nowhere, kind, seal, 1);
   for (bool on = true; on;) {
     const auto pumped = receiver.pump(sink);
     on = pumped.moved && pumped.why.ok() && !pumped.ended;
@@ -104,7 +81,7 @@ void take_apart(std::span<const std::byte> bytes) {
 std::vector<Bytes> seeds() {
   std::vector<Bytes> all;
   for (const transport::LaneKind kind : {transport::LaneKind::control, transport::LaneKind::data}) {
-    Wire wire, nowhere;
+    Pipe wire, nowhere;
     transport::Link sender = lane(nowhere, wire, kind, transport::SealKind::hash, 0);
     const transport::FrameKind frame = kind == transport::LaneKind::data
                                            ? transport::FrameKind::data
@@ -115,7 +92,7 @@ std::vector<Bytes> seeds() {
     sender.send(transport::FrameKind::goodbye, 0, {}, nullptr);
     Bytes seed{std::byte{static_cast<std::uint8_t>(kind)}, std::byte{0}, std::byte{0},
                std::byte{40}};
-    seed.insert(seed.end(), wire.begin(), wire.end());
+    seed.insert(seed.end(), wire.bytes.begin(), wire.bytes.end());
     all.push_back(std::move(seed));
     all.push_back({std::byte{static_cast<std::uint8_t>(kind)}, std::byte{1}, std::byte{2},
                    std::byte{5}, std::byte{1}, std::byte{3}, std::byte{1}, std::byte{2},

@@ -14,7 +14,7 @@
 namespace unisono::arena {
 
 inline constexpr std::size_t kBoardSlots = 64;
-inline constexpr int kMostMembers = 256;
+inline constexpr int kMembersMax = 256;
 inline constexpr std::size_t kTinyBytes = 32 << 10;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr unsigned kProgressBits = 20;

@@ -60,20 +60,20 @@ class BoardSlots {
 };
 
 // Some slots for as long as this lives.
-class PlaceLease {
+class SlotLease {
  public:
-  PlaceLease() = default;
-  PlaceLease(BoardSlots& board_slots, std::size_t count, Segment& own)
-      : places_(&board_slots), slots_(board_slots.take(count, own)) {}
-  PlaceLease(PlaceLease&& other) noexcept
-      : places_(std::exchange(other.places_, nullptr)), slots_(std::exchange(other.slots_, {})) {}
-  PlaceLease& operator=(PlaceLease&& other) noexcept {
-    std::swap(places_, other.places_);
+  SlotLease() = default;
+  SlotLease(BoardSlots& board_slots, std::size_t count, Segment& own)
+      : board_(&board_slots), slots_(board_slots.take(count, own)) {}
+  SlotLease(SlotLease&& other) noexcept
+      : board_(std::exchange(other.board_, nullptr)), slots_(std::exchange(other.slots_, {})) {}
+  SlotLease& operator=(SlotLease&& other) noexcept {
+    std::swap(board_, other.board_);
     std::swap(slots_, other.slots_);
     return *this;
   }
-  ~PlaceLease() {
-    if (places_ != nullptr) places_->give_back(slots_);
+  ~SlotLease() {
+    if (board_ != nullptr) board_->give_back(slots_);
   }
 
   // One byte per slot, counted from 1, as requests carry them; 0 = none.
@@ -85,7 +85,7 @@ class PlaceLease {
   }
 
  private:
-  BoardSlots* places_ = nullptr;
+  BoardSlots* board_ = nullptr;
   std::vector<std::size_t> slots_;
 };
 

@@ -12,9 +12,9 @@ namespace unisono::arena {
 namespace {
 
 #ifdef UNISONO_SANITIZED
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // sanitisers leave little address space
+constexpr std::size_t kBytesMax = std::size_t{64} << 20;  // sanitisers leave little address space
 #else
-constexpr std::size_t kMostBytes = std::size_t{256} << 30;
+constexpr std::size_t kBytesMax = std::size_t{256} << 30;
 #endif
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 
@@ -37,7 +37,7 @@ Neighbourhood::Neighbourhood(Rank self, int size, Segment own, Ringer bell)
 Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size,
                                                              std::size_t bytes, Ringer bell) {
   const bool automatic = bytes == 0;
-  if (automatic) bytes = std::min(kMostBytes, machine_bytes());
+  if (automatic) bytes = std::min(kBytesMax, machine_bytes());
   constexpr std::size_t kPage = 2 << 20;
   bytes = (std::max(bytes, 2 * kBoardBytes) + kPage - 1) / kPage * kPage;
   auto own = Segment::create(bytes);
@@ -59,7 +59,7 @@ void Neighbourhood::add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell
 }
 
 bool Neighbourhood::covers(const Members& members) const {
-  if (members.count() > kMostMembers) return false;
+  if (members.count() > kMembersMax) return false;
   for (const Rank a : members.ranks) {
     for (const Rank b : members.ranks) {
       if (a != b && !shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)])

@@ -45,9 +45,9 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
                                                      const rendezvous::Lookup& environment) {
   if (auto status = options.validate(); !status) return status;
   std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
-  auto launch_identity = rendezvous::launch_identity_from_environment(environment);
-  if (!launch_identity) return launch_identity.status();
-  auto job = rendezvous::join_job(core->options_, *launch_identity, core->clock_, core->poller_,
+  auto launched = rendezvous::launch_identity_from_environment(environment);
+  if (!launched) return launched.status();
+  auto job = rendezvous::join_job(core->options_, *launched, core->clock_, core->poller_,
                                   core->bell_);
   if (!job) return job.status();
   LoopParts parts;
@@ -62,16 +62,16 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
                                                      std::shared_ptr<WorldCore> world, Rank rank) {
   if (auto status = options.validate(); !status) return status;
   std::shared_ptr<EngineCore> core(new EngineCore(std::move(options)));
-  const int size = world->launch_identities().size();
+  const int size = world->inproc().size();
   if (rank < 0 || rank >= size) {
-    return Status(Code::invalid_argument, cat("rank ", rank, " has no seat in a world of ", size));
+    return Status(Code::invalid_argument, cat("rank ", rank, " is not in a world of ", size));
   }
   if (auto status = world->agree(core->options_, rank); !status) return status;
   auto hood = arena::Neighbourhood::create(
       rank, size, static_cast<std::size_t>(core->options_.arena_bytes), core->bell_.ringer());
   if (!hood) return hood.status();
   world->show(rank, **hood, core->bell_);
-  auto transport = world->launch_identities().launch_identity(rank, core->bell_,
+  auto transport = world->inproc().join(rank, core->bell_,
                                        seconds_to_nanos(core->options_.join_timeout_s));
   if (!transport) return transport.status();
   world->meet(rank, **hood);

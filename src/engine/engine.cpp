@@ -62,7 +62,7 @@ Output Ticket::output() const {
 
 ThreadWorld::ThreadWorld(int size)
     : core_(std::make_shared<engine::WorldCore>(std::max(1, size))) {}
-int ThreadWorld::size() const { return core_->launch_identities().size(); }
+int ThreadWorld::size() const { return core_->inproc().size(); }
 
 Engine::Engine(std::shared_ptr<engine::EngineCore> core) : core_(std::move(core)) {}
 Engine::Engine(Engine&&) noexcept = default;

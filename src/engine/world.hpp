@@ -16,17 +16,17 @@ namespace unisono::engine {
 
 class WorldCore {
  public:
-  explicit WorldCore(int size) : seats_(size), shown_(static_cast<std::size_t>(size)) {}
-  transport::InprocWorld& launch_identities() { return seats_; }
+  explicit WorldCore(int size) : inproc_(size), shown_(static_cast<std::size_t>(size)) {}
+  transport::InprocWorld& inproc() { return inproc_; }
   // refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);
-  // Shows this rank's memory to the others; before it takes its seat.
+  // Shows this rank's memory to the others; before it joins.
   void show(Rank rank, const arena::Neighbourhood& mine, const Doorbell& bell);
-  // Adds everyone else's memory; after all have taken their launch_identities.
+  // Adds everyone else's memory; after all have joined.
   void meet(Rank rank, arena::Neighbourhood& mine) const;
 
  private:
-  transport::InprocWorld seats_;
+  transport::InprocWorld inproc_;
   mutable std::mutex mutex_;
   std::optional<Options> agreed_;
   struct Shown {

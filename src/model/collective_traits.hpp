@@ -66,26 +66,26 @@ inline constexpr std::array kCollectives = {
     CollectiveTraits{.kind = kRelease, .name = "release", .names_ranks = NamesRanks::one},
 };
 
-// Null for a number that is no kind, which foreign bytes may hold.
-constexpr const CollectiveTraits* find_traits(Collective kind) {
-  // Rows are found by their place where they stand in order, as above.
-  const auto index = static_cast<std::size_t>(kind);
-  if (index < kCollectives.size() && kCollectives[index].kind == kind) return &kCollectives[index];
-  for (const CollectiveTraits& row : kCollectives) {
-    if (row.kind == kind) return &row;
+// So that a kind's number finds its row.
+constexpr bool rows_stand_by_number() {
+  for (std::size_t i = 0; i < kCollectives.size(); ++i) {
+    if (kCollectives[i].kind != static_cast<Collective>(i)) return false;
   }
-  return nullptr;
+  return true;
 }
+static_assert(rows_stand_by_number());
 
-constexpr bool known(Collective kind) { return find_traits(kind) != nullptr; }
+// False for a number that is no kind, which foreign bytes may hold.
+constexpr bool known(Collective kind) {
+  return static_cast<std::size_t>(kind) < kCollectives.size();
+}
 
 inline constexpr CollectiveTraits kUnknownCollective{.kind = static_cast<Collective>(UINT8_MAX),
                                                      .name = "unknown"};
 
 // Of a kind that is known, or a row in which everything is false.
 constexpr const CollectiveTraits& traits_of(Collective kind) {
-  const CollectiveTraits* row = find_traits(kind);
-  return row != nullptr ? *row : kUnknownCollective;
+  return known(kind) ? kCollectives[static_cast<std::size_t>(kind)] : kUnknownCollective;
 }
 
 }  // namespace unisono

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "base/data/text.hpp"
+#include "base/testing/source_tree.hpp"
 #include "unisono/stats_table.h"
 
 namespace unisono::observe {
@@ -24,19 +24,8 @@ std::string table() {
   return text;
 }
 
-// The binary may run anywhere below the source tree.
-std::filesystem::path page() {
-  for (auto folder = std::filesystem::current_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / "include/unisono/stats_table.h")) {
-      return folder / "docs/STATISTICS.md";
-    }
-  }
-  return "docs/STATISTICS.md";
-}
-
 TEST(Statistics, ThePageEndsWithTheTable) {
-  const auto path = page();
+  const auto path = in_source_tree("docs/STATISTICS.md");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no source tree here: " << path;
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};

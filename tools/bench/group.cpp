@@ -83,14 +83,14 @@ Status Group::start(const std::string& socket_name) {
   return {};
 }
 
-void Group::launch_identity(int rank, LineChannel channel, const std::string& version) {
+void Group::attach(int rank, LineChannel channel, const std::string& version) {
   if (rank < 0 || rank >= ranks_) return;
   channels_[static_cast<std::size_t>(rank)] = std::move(channel);
   version_ = version;
-  ++seated_;
+  ++attached_;
 }
 
-bool Group::complete() const { return seated_ == ranks_; }
+bool Group::complete() const { return attached_ == ranks_; }
 
 bool Group::died() {
   const std::size_t before = pids_.size();

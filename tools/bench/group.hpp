@@ -34,7 +34,7 @@ class Group final : public Contender {
 
   Status start(const std::string& socket_name);
   // A worker of this group has said hello.
-  void launch_identity(int rank, LineChannel channel, const std::string& version);
+  void attach(int rank, LineChannel channel, const std::string& version);
   bool complete() const;
   // The process ended before all of its ranks said hello.
   bool died();
@@ -50,7 +50,7 @@ class Group final : public Contender {
   Launch launch_;
   int id_, ranks_;
   std::vector<LineChannel> channels_;
-  int seated_ = 0;
+  int attached_ = 0;
   std::vector<pid_t> pids_;
   Fd log_;
   std::string version_;

@@ -42,19 +42,19 @@ std::size_t MemoryLimit::slice_start(int rank) const {
 
 void MemoryLimit::pass(std::size_t begin, std::size_t end) const {
   const float scale = 1.0F / static_cast<float>(ranks_);
-  std::vector<Vector*> board_slots;
+  std::vector<Vector*> inputs;
   for (const Buffer& buffer : buffers_) {
-    board_slots.push_back(reinterpret_cast<Vector*>(buffer.span().data()));
+    inputs.push_back(reinterpret_cast<Vector*>(buffer.span().data()));
   }
   constexpr std::size_t kVectors = kStep / sizeof(Vector);
   for (std::size_t at = begin / sizeof(Vector); at < end / sizeof(Vector); at += kVectors) {
     Vector sum[kVectors];
-    for (std::size_t i = 0; i < kVectors; ++i) sum[i] = board_slots[0][at + i];
-    for (std::size_t r = 1; r < board_slots.size(); ++r) {
-      for (std::size_t i = 0; i < kVectors; ++i) sum[i] += board_slots[r][at + i];
+    for (std::size_t i = 0; i < kVectors; ++i) sum[i] = inputs[0][at + i];
+    for (std::size_t r = 1; r < inputs.size(); ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) sum[i] += inputs[r][at + i];
     }
-    for (Vector* place : board_slots) {
-      for (std::size_t i = 0; i < kVectors; ++i) place[at + i] = sum[i] * scale;
+    for (Vector* output : inputs) {
+      for (std::size_t i = 0; i < kVectors; ++i) output[at + i] = sum[i] * scale;
     }
   }
 }

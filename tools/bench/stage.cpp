@@ -63,7 +63,7 @@ class Doors {
     LineChannel channel(std::move(fd));
     auto hello = channel.receive(10);
     if (!hello || hello->value("group", -1) != id) return;
-    group.launch_identity(hello->value("rank", -1), std::move(channel),
+    group.attach(hello->value("rank", -1), std::move(channel),
                           hello->value("version", ""));
   }
 

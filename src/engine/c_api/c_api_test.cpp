@@ -167,10 +167,13 @@ TEST(CApi, TheSizeOfACallIsHonoured) {
     newer.added = 1;
     EXPECT_EQ(allreduce(engine, "newer", data, &newer.call), UNISONO_INVALID_ARGUMENT);
 
-    unisono_call forgotten = unisono_call_init();
-    forgotten.size = 0;
-    EXPECT_EQ(allreduce(engine, "forgotten", data, &forgotten), UNISONO_INVALID_ARGUMENT);
-    EXPECT_NE(std::string(unisono_last_error()).find("unisono_call_init"), std::string::npos);
+    // Nothing may be read by a size that came from memory nobody filled in.
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1} << 40, SIZE_MAX}) {
+      unisono_call forgotten = unisono_call_init();
+      forgotten.size = size;
+      EXPECT_EQ(allreduce(engine, "forgotten", data, &forgotten), UNISONO_INVALID_ARGUMENT);
+      EXPECT_NE(std::string(unisono_last_error()).find("unisono_call_init"), std::string::npos);
+    }
   });
 }
 

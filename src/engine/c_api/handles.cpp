@@ -15,13 +15,15 @@ thread_local Status t_last_error;
 
 // What the first published header had; no caller has less.
 constexpr std::size_t kSmallestCall = offsetof(unisono_call, codec);
+// No header has more; a struct that nobody filled in may say anything.
+constexpr std::size_t kLargestCall = 4096;
 
 // A caller built with an older header has a shorter struct: the rest keeps its defaults. One built
 // with a newer header may not ask for what this library does not know.
 Result<unisono_call> known_part(const unisono_call& given) {
-  if (given.size < kSmallestCall) {
-    return wrong(cat("the size of unisono_call is ", given.size, ", at least ", kSmallestCall,
-                     " is right; start from unisono_call_init()"));
+  if (given.size < kSmallestCall || given.size > kLargestCall) {
+    return wrong(cat("the size of unisono_call is ", given.size, ", which is none from ",
+                     kSmallestCall, " to ", kLargestCall, "; start from unisono_call_init()"));
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(&given);
   for (std::size_t i = sizeof(unisono_call); i < given.size; ++i) {

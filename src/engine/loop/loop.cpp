@@ -55,14 +55,14 @@ void Loop::open_world() {
   // The first places of every board are the world's, as many as fit into a packed lease.
   std::uint64_t first = 0;
   const auto teams = static_cast<std::size_t>(parts_.options->teams);
-  for (std::size_t i = 0; i < std::min(teams, arena::PlaceLease::kMax); ++i)
+  for (std::size_t i = 0; i < std::min(teams, arena::SlotLease::kMax); ++i)
     first |= (i + 1) << (8 * i);
   std::vector<std::uint64_t> board_slots(everyone.size(), first);
   open(0, Members::of(std::move(everyone), parts_.transport->rank()), std::move(board_slots), {});
 }
 
 void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
-                arena::PlaceLease lease) {
+                arena::SlotLease lease) {
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
@@ -105,7 +105,7 @@ std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
              cat("rank ", parts_.transport->rank(), ": process set ", id,
                  " exchanges messages although "
                  "its members share memory: ",
-                 teams > arena::PlaceLease::kMax ? "more than 8 teams are asked for, or " : "",
+                 teams > arena::SlotLease::kMax ? "more than 8 teams are asked for, or " : "",
                  "a rank has no free place on its board (of ", arena::kBoardSlots,
                  "). Remove process sets and release persistent operations that are not needed any "
                  "more, or lower teams"));

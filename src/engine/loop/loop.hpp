@@ -104,14 +104,14 @@ class Loop final : private transport::TransportListener, private SetHost {
   void fail_all_pending(const Status& status);
   void open_world();
   void open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
-            arena::PlaceLease lease);
+            arena::SlotLease lease);
   std::vector<std::unique_ptr<run::Channel>> open_channels(
       SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots);
   std::unique_ptr<move::LocalTeam> open_team(const Members& members,
                                              const std::vector<std::uint64_t>& board_slots,
                                              std::size_t index);
   void offer_board_slots(Request& request);
-  arena::PlaceLease take_offer(const Request& request);
+  arena::SlotLease take_offer(const Request& request);
   bool shares_memory(const Members& members) const;
   void reap();
   void keep(std::vector<std::unique_ptr<run::BucketRun>> runs);
@@ -138,7 +138,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   // memory and its places are kept until every member has closed it.
   struct Closing {
     Members members;
-    arena::PlaceLease lease;
+    arena::SlotLease lease;
     std::unique_ptr<SetRunner> set;         // goes after its runs, which look at its members
     std::unique_ptr<PersistentRunner> persistent;
     std::vector<std::unique_ptr<run::Channel>> channels;
@@ -149,7 +149,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void begin_closing(Closing closing);
   struct OpenPersistent {
     std::unique_ptr<PersistentRunner> runner;
-    arena::PlaceLease lease;
+    arena::SlotLease lease;
   };
   void close(OpenPersistent persistent, const Status& why);
 
@@ -166,10 +166,10 @@ class Loop final : private transport::TransportListener, private SetHost {
   };
   std::map<SetId, EndedSet> ended_sets_;
   SetTable table_;                          // all of them
-  std::map<SetId, arena::PlaceLease> leases_;      // of sets this rank is in
+  std::map<SetId, arena::SlotLease> leases_;      // of sets this rank is in
   std::map<std::uint32_t, OpenPersistent> persistents_;
   // Places set aside for what is not agreed yet, by process set and name.
-  std::map<SetId, std::map<std::string, arena::PlaceLease, std::less<>>> offers_;
+  std::map<SetId, std::map<std::string, arena::SlotLease, std::less<>>> offers_;
   std::vector<Closing> closing_;
   SetId next_set_ = 1;
   std::uint32_t next_persistent_ = 1;

@@ -27,19 +27,19 @@ void Loop::offer_board_slots(Request& request) {
   const Members members = persistent ? sets_.at(request.set)->members()
                                      : Members::of(request.members, parts_.transport->rank());
   const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.options->teams);
-  if (members.me < 0 || !shares_memory(members) || count > arena::PlaceLease::kMax) return;
+  if (members.me < 0 || !shares_memory(members) || count > arena::SlotLease::kMax) return;
   if (places_.free() < count) reap();
-  arena::PlaceLease lease(places_, count, parts_.neighbourhood->own());
+  arena::SlotLease lease(places_, count, parts_.neighbourhood->own());
   request.board_slots = lease.packed();
   offers_[request.set][request.name] = std::move(lease);
 }
 
-arena::PlaceLease Loop::take_offer(const Request& request) {
+arena::SlotLease Loop::take_offer(const Request& request) {
   const auto set = offers_.find(request.set);
   if (set == offers_.end()) return {};
   const auto it = set->second.find(std::string_view(request.name));
   if (it == set->second.end()) return {};
-  arena::PlaceLease lease = std::move(it->second);
+  arena::SlotLease lease = std::move(it->second);
   set->second.erase(it);
   if (set->second.empty()) offers_.erase(set);
   return lease;
@@ -54,7 +54,7 @@ void Loop::release_name(const Request& request) {
 std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
                                            const std::vector<std::uint64_t>& board_slots,
                                            std::size_t index) {
-  if (!shares_memory(members) || index >= arena::PlaceLease::kMax) return nullptr;
+  if (!shares_memory(members) || index >= arena::SlotLease::kMax) return nullptr;
   std::vector<std::size_t> slots;
   for (const std::uint64_t packed : board_slots) slots.push_back(arena::slot_in(packed, index));
   if (std::find(slots.begin(), slots.end(), arena::kBoardSlots) != slots.end()) return nullptr;
@@ -202,7 +202,7 @@ bool Loop::all_closed(const Closing& closing) const {
 void Loop::reap() {
   for (Closing& closing : closing_) {
     if (closing.teams.empty()) {
-      closing.lease = arena::PlaceLease();
+      closing.lease = arena::SlotLease();
       continue;
     }
     if (!all_closed(closing)) continue;
@@ -210,7 +210,7 @@ void Loop::reap() {
     for (move::LocalTeam* team : closing.teams) team->give_windows_back();
     closing.teams.clear();
     closing.channels.clear();
-    closing.lease = arena::PlaceLease();
+    closing.lease = arena::SlotLease();
   }
   std::erase_if(closing_, [](const Closing& closing) {
     return closing.teams.empty() && closing.runs.empty();

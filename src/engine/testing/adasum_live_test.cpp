@@ -11,6 +11,7 @@
 #include "base/data/text.hpp"
 #include "engine/testing/thread_ranks.hpp"
 #include "kernels/kernels.hpp"
+#include "move/adasum/testing/adasum_oracle.hpp"
 
 namespace unisono::engine {
 namespace {
@@ -21,23 +22,6 @@ struct Way {
   int ranks;
   std::string transport;
 };
-
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-Vector oracle(std::span<const Vector> given) {
-  if (given.size() == 1) return given.front();
-  const std::size_t half = std::bit_floor(given.size() - 1);
-  const Vector a = oracle(given.first(half)), b = oracle(given.subspan(half));
-  const double ab = dot(a, b), aa = dot(a, a), bb = dot(b, b);
-  const double fa = aa == 0 ? 1 : 1 - ab / (2 * aa), fb = bb == 0 ? 1 : 1 - ab / (2 * bb);
-  Vector out(a.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = fa * a[i] + fb * b[i];
-  return out;
-}
 
 Bytes as(DType dtype, const Vector& values) {
   Bytes out(values.size() * size_of(dtype));
@@ -114,7 +98,7 @@ void run_all_dtypes(Engine& engine, Notes& notes) {
           engine.submit(operation_on("x", dtype, data), {.op = ReduceOp::adasum}).wait();
       ASSERT_TRUE(status.ok()) << status.to_string();
       notes.same(cat(name_of(dtype), " ", count), data);
-      const Vector wanted = oracle(given_by_all(engine.size(), count, dtype));
+      const Vector wanted = move::adasum_oracle(given_by_all(engine.size(), count, dtype));
       expect_near(back(dtype, data), wanted, tolerance_of(dtype));
     }
   }
@@ -154,7 +138,7 @@ TEST_P(AdasumLive, IsTheSameAloneAndFusedWithOthers) {
         }
         for (std::size_t i = 0; i < counts.size(); ++i) {
           notes.same(cat("t", i), data[i]);
-          Vector wanted = oracle(given_by_all(engine.size(), counts[i], DType::f32, counts[i]));
+          Vector wanted = move::adasum_oracle(given_by_all(engine.size(), counts[i], DType::f32, counts[i]));
           for (double& value : wanted) value *= 2.0;
           expect_near(back(DType::f32, data[i]), wanted, 1e-6);
         }
@@ -197,7 +181,7 @@ TEST_P(AdasumWays, JoinedRanksGiveZero) {
                       .wait().ok());
       auto given = given_by_all(engine.size(), 500, DType::f64);
       given[0].assign(500, 0.0);
-      expect_near(back(DType::f64, data), oracle(given), 1e-12);
+      expect_near(back(DType::f64, data), move::adasum_oracle(given), 1e-12);
     }
     ASSERT_TRUE(engine.join_ranks().wait().ok());
   }, options_of(GetParam().transport));
@@ -217,7 +201,7 @@ TEST_P(AdasumWays, EveryOrderCachesItAndACodecGoesWithIt) {
                                        {.op = ReduceOp::adasum, .codec = "fp16"});
         const Ticket c = engine.allreduce<float>("c", sum, {.op = ReduceOp::sum});
         ASSERT_TRUE(a.wait().ok() && b.wait().ok() && c.wait().ok());
-        const Vector wanted = oracle(given_by_all(engine.size(), 700, DType::f16, step));
+        const Vector wanted = move::adasum_oracle(given_by_all(engine.size(), 700, DType::f16, step));
         expect_near(back(DType::f32, plain), wanted, 1e-6);
         expect_near(back(DType::f32, small), wanted, 2e-3);
         EXPECT_EQ(sum[39], static_cast<float>(engine.size()));
@@ -236,7 +220,7 @@ TEST_P(AdasumWays, PersistentAndFreshOutputs) {
       const Vector mine = given_by(engine.rank(), 3000, DType::f64, step);
       std::copy(mine.begin(), mine.end(), data.begin());
       ASSERT_TRUE(persistent->start().wait().ok());
-      const Vector wanted = oracle(given_by_all(engine.size(), 3000, DType::f64, step));
+      const Vector wanted = move::adasum_oracle(given_by_all(engine.size(), 3000, DType::f64, step));
       expect_near(data, wanted, 1e-12);
       const Ticket fresh = engine.submit({.name = "f", .dtype = DType::f64, .shape = {3000},
                                           .input = mine.data()}, settings);

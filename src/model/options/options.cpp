@@ -31,7 +31,7 @@ constexpr std::string_view kFile = "a file, or DYNAMIC";
 constexpr std::string_view kCpuSets = "off, a fraction or lists";
 constexpr std::string_view kMilliseconds = "milliseconds";
 constexpr std::string_view kCount = "a count from ";
-constexpr std::int64_t kMostCount = 1 << 20;
+constexpr std::int64_t kCountMax = 1 << 20;
 
 bool is_count(std::string_view kind) { return kind.starts_with(kCount); }
 std::int64_t least_count(std::string_view kind) { return kind.back() - '0'; }
@@ -178,7 +178,7 @@ std::string allowed_text(const OptionRow& row) {
   if (row.kind == "seconds") return cat("a number of seconds from 0 to ", kSecondsMax);
   if (row.kind == kMilliseconds) return "a number of milliseconds from 0.001 to 60000";
   if (is_count(row.kind))
-    return cat("a whole number from ", least_count(row.kind), " to ", kMostCount);
+    return cat("a whole number from ", least_count(row.kind), " to ", kCountMax);
   if (row.kind == kMicrosecondsOrAuto) return "a number of microseconds from 0 to 1000000, or auto";
   if (row.kind == kFile) return "the name of a file, or DYNAMIC";
   if (row.kind == kCpuSets) {
@@ -201,7 +201,7 @@ bool store(std::string& field, const OptionRow& row, std::string_view text) {
 }
 bool store(std::int64_t& field, const OptionRow& row, std::string_view text) {
   const auto bytes = parse_bytes(text);
-  if (is_count(row.kind) && (!bytes || *bytes < least_count(row.kind) || *bytes > kMostCount)) {
+  if (is_count(row.kind) && (!bytes || *bytes < least_count(row.kind) || *bytes > kCountMax)) {
     return false;
   }
   if (bytes) field = *bytes;

@@ -16,6 +16,7 @@
 #include "base/data/rng.hpp"
 #include "model/options/option_sources.hpp"
 #include "model/options/option_values.hpp"
+#include "base/testing/source_tree.hpp"
 
 namespace unisono {
 namespace {
@@ -61,19 +62,9 @@ TEST(OptionTable, RowsAreCompleteAndVariablesFollowKeys) {
   EXPECT_TRUE(defaults.validate().ok());
 }
 
-// The source tree this test runs in: compilers may know their files by paths relative to the build.
-std::filesystem::path options_page() {
-  for (auto folder = std::filesystem::current_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / "src/model/options/options.cpp"))
-      return folder / "docs/OPTIONS.md";
-  }
-  return "docs/OPTIONS.md";
-}
-
 // Refresh with: make docs
 TEST(OptionTable, DocumentationEndsWithTheTable) {
-  const auto path = options_page();
+  const auto path = in_source_tree("docs/OPTIONS.md");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no source tree here: " << path;
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -12,27 +12,12 @@
 #include "kernels/kernels.hpp"
 #include "kernels/linear.hpp"
 #include "move/local/testing/local_test_host.hpp"
+#include "move/adasum/testing/adasum_oracle.hpp"
 
 namespace unisono::move {
 namespace {
 
 using Vector = std::vector<double>;
-
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-// By the definition, vector by vector.
-Vector oracle(std::span<const Vector> given) {
-  if (given.size() == 1) return given.front();
-  const std::size_t half = std::bit_floor(given.size() - 1);
-  const Vector a = oracle(given.first(half)), b = oracle(given.subspan(half));
-  const double ab = dot(a, b), aa = dot(a, a), bb = dot(b, b);
-  const double fa = aa == 0 ? 1 : 1 - ab / (2 * aa), fb = bb == 0 ? 1 : 1 - ab / (2 * bb);
-  Vector out(a.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = fa * a[i] + fb * b[i];
-  return out;
-}
 
 std::vector<Vector> random_vectors(std::size_t n, std::size_t count, std::uint64_t seed) {
   Rng rng(seed);
@@ -61,7 +46,7 @@ TEST(Adasum, FactorsGiveWhatTheDefinitionGives) {
   for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 17}) {
     for (const std::size_t count : {1, 3, 255, 256, 1000}) {
       const auto given = random_vectors(n, count, n * 100 + count);
-      expect_near(by_gram(given), oracle(given), 1e-10);
+      expect_near(by_gram(given), adasum_oracle(given), 1e-10);
     }
   }
 }
@@ -81,7 +66,7 @@ TEST(Adasum, EqualVectorsAveragePerpendicularOnesAddUp) {
 TEST(Adasum, ZeroVectorsChangeNothing) {
   auto given = random_vectors(3, 50, 9);
   given[1].assign(50, 0.0);
-  expect_near(by_gram(given), oracle(given), 1e-12);
+  expect_near(by_gram(given), adasum_oracle(given), 1e-12);
   EXPECT_EQ(by_gram(std::vector<Vector>(4, Vector(7, 0.0))), Vector(7, 0.0));
   const Vector alone = given[0];
   EXPECT_EQ(by_gram({alone, Vector(50, 0.0)}), alone);
@@ -142,7 +127,7 @@ TEST(LocalAdasum, WorksTensorByTensor) {
       }
       host.run(std::move(machines));
       for (std::size_t t = 0; t < counts.size(); ++t) {
-        Vector wanted = oracle(given[t]);
+        Vector wanted = adasum_oracle(given[t]);
         for (double& value : wanted) value *= 2.0;
         for (const Vector& got : data[t]) {
           expect_near(got, wanted, 1e-9);
@@ -178,7 +163,7 @@ TEST(LocalAdasum, AMemberThatStopsLeavesTheTensorsUntouched) {
       }
       if (!whole) machines[member]->undo();
       if (whole) {
-        expect_near(data[member], oracle(given), 1e-9);
+        expect_near(data[member], adasum_oracle(given), 1e-9);
       } else {
         EXPECT_EQ(data[member], given[member]) << "stopped after " << stops_after << " steps";
       }

@@ -141,7 +141,7 @@ class Reducescatter final : public Exchange {
     const std::size_t element = size_of(work_.dtype);
     const std::size_t bytes = std::min(kPieceBytes, out_.size() - reduced_);
     if (bytes > 0) {
-      const void* inputs[arena::kMostMembers];
+      const void* inputs[arena::kMembersMax];
       for (int member = 0; member < n(); ++member) {
         inputs[member] = window_of(member, work_.bytes) + mine_begin_ + reduced_;
       }

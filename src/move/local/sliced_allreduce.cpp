@@ -215,7 +215,7 @@ class SlicedAllreduce final : public LocalMachine {
                 const bool direct = item.source != nullptr && plain(work_);
                 std::byte* out = result_ + (place - slice_);
                 if (!direct) gather_range(work_, place, place + bytes, out);
-                const void* inputs[arena::kMostMembers];
+                const void* inputs[arena::kMembersMax];
                 for (int member = 0; member < n(); ++member) {
                   inputs[member] = member != me() ? window_of(member, work_.bytes) + place
                                    : direct       ? item.source + from
@@ -242,18 +242,18 @@ class SlicedAllreduce final : public LocalMachine {
   void reduce_everywhere(std::size_t begin, std::size_t end) {
     const std::size_t element = size_of(work_.dtype);
     const bool finish = needs_finish(work_);
-    std::byte* board_slots[arena::kMostMembers];
-    const void* inputs[arena::kMostMembers];
+    std::byte* windows[arena::kMembersMax];
+    const void* inputs[arena::kMembersMax];
     for (int member = 0; member < n(); ++member)
-      board_slots[member] = window_of(member, work_.bytes);
+      windows[member] = window_of(member, work_.bytes);
     for (std::size_t at = begin; at < end; at += kBlockBytes) {
       const std::size_t bytes = std::min(kBlockBytes, end - at);
-      for (int member = 0; member < n(); ++member) inputs[member] = board_slots[member] + at;
-      kernels::reduce_many(work_.dtype, work_.op, board_slots[me()] + at,
+      for (int member = 0; member < n(); ++member) inputs[member] = windows[member] + at;
+      kernels::reduce_many(work_.dtype, work_.op, windows[me()] + at,
                            {inputs, static_cast<std::size_t>(n())}, bytes / element);
-      if (finish) finish_range(work_, board_slots[me()] + at, board_slots[me()] + at, bytes);
+      if (finish) finish_range(work_, windows[me()] + at, windows[me()] + at, bytes);
       for (int d = 1; d < n(); ++d) {
-        std::memcpy(board_slots[(me() + d) % n()] + at, board_slots[me()] + at, bytes);
+        std::memcpy(windows[(me() + d) % n()] + at, windows[me()] + at, bytes);
       }
     }
   }

@@ -65,7 +65,7 @@ class TinyAllreduce final : public LocalMachine {
     }
   }
   void reduce_range(std::size_t place, std::size_t bytes, std::size_t element, std::byte* out) {
-    const void* inputs[arena::kMostMembers];
+    const void* inputs[arena::kMembersMax];
     for (int member = 0; member < n(); ++member) inputs[member] = place_of(member) + place;
     kernels::reduce_many(work_.dtype, work_.op, out, {inputs, static_cast<std::size_t>(n())},
                          bytes / element);

@@ -99,17 +99,17 @@ bool sound(const TopoGraph& graph) {
 }  // namespace
 
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
-                                        const std::vector<std::vector<std::uint32_t>>& board_slots,
+                                        const std::vector<std::vector<std::uint32_t>>& positions,
                                         const Lesson& merged, std::size_t bucket_bytes_max) {
   // What was seen done was answered before, so every edge points forward in every iteration; only
   // a lesson that was shortened says more than that, and a cycle cannot come of it.
   const Edge edge = [&](std::size_t a, std::size_t b) {
     return merged.edge(a, b) &&
-           std::all_of(board_slots.begin(), board_slots.end(),
+           std::all_of(positions.begin(), positions.end(),
                        [&](const auto& iteration) { return iteration[a] < iteration[b]; });
   };
   Rankings rankings(units.size(), 0);
-  for (const auto& iteration : board_slots) {
+  for (const auto& iteration : positions) {
     for (std::size_t u = 0; u < units.size(); ++u) rankings[u] += iteration[u];
   }
   return bucket_up(units, linear_extension(units, rankings, edge), edge, bucket_bytes_max);

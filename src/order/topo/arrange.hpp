@@ -25,9 +25,9 @@ struct TopoGraph {
   std::vector<std::pair<std::size_t, std::size_t>> edges;
 };
 
-// `places` by iteration, by unit; `merged` is about the same units.
+// `positions` by iteration, by unit; `merged` is about the same units.
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
-                                        const std::vector<std::vector<std::uint32_t>>& board_slots,
+                                        const std::vector<std::vector<std::uint32_t>>& positions,
                                         const Lesson& merged, std::size_t bucket_bytes_max);
 // Null when the graph has a cycle, an edge to nowhere, a name twice, or a unit that cannot be
 // planned.

@@ -181,7 +181,7 @@ int IterationLearner::close() {
           *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
   for (std::size_t i = 0; i < units; ++i) {
     const std::uint32_t unit = first_.place.find(seen.names[i])->second;
-    row.board_slots[unit] = static_cast<std::uint32_t>(i);
+    row.positions[unit] = static_cast<std::uint32_t>(i);
     row.seen_at[unit] = seen.seen_at[i];
     row.submitted_at[unit] = seen.submitted_at[i];
   }
@@ -190,10 +190,10 @@ int IterationLearner::close() {
   return ++equal_;
 }
 
-std::vector<std::vector<std::uint32_t>> IterationLearner::board_slots() const {
-  std::vector<std::vector<std::uint32_t>> board_slots;
-  for (const Row& row : rows_) board_slots.push_back(row.board_slots);
-  return board_slots;
+std::vector<std::vector<std::uint32_t>> IterationLearner::positions() const {
+  std::vector<std::vector<std::uint32_t>> positions;
+  for (const Row& row : rows_) positions.push_back(row.positions);
+  return positions;
 }
 
 // An edge that came from chance drops out: it has to show in every iteration.
@@ -223,7 +223,7 @@ Lesson IterationLearner::lesson(std::uint64_t attempt) const {
   lesson.digest = hash_bytes(std::as_bytes(std::span(first_.names)));
   lesson.digest = hash_bytes(std::as_bytes(std::span(first_.signatures)), lesson.digest);
   for (const Row& row : rows_) {
-    lesson.digest = hash_bytes(std::as_bytes(std::span(row.board_slots)), lesson.digest);
+    lesson.digest = hash_bytes(std::as_bytes(std::span(row.positions)), lesson.digest);
   }
   for (std::size_t unit = 0; unit < first_.names.size(); ++unit) {
     lesson.needs.push_back(needs(unit));

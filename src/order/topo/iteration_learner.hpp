@@ -29,7 +29,7 @@ inline constexpr std::size_t kTopoUnitsMax = 4096;
 // first of the equal iterations.
 struct Lesson {
   std::uint64_t attempt = 0;
-  std::uint64_t digest = 0;             // of units and places: equal on all members
+  std::uint64_t digest = 0;             // of units and positions: equal on all members
   // By unit: the runs of units it may need, as begin, end, begin, end, ... in order, none empty.
   std::vector<std::vector<std::uint32_t>> needs;
 
@@ -61,8 +61,8 @@ class IterationLearner {
 
   // What was seen of the last of the equal iterations.
   Lesson lesson(std::uint64_t attempt) const;
-  // By iteration: the place of each unit among the responses.
-  std::vector<std::vector<std::uint32_t>> board_slots() const;
+  // By iteration: the position of each unit among the responses.
+  std::vector<std::vector<std::uint32_t>> positions() const;
   const std::vector<TopoUnit>& units() const { return first_.units; }
 
  private:
@@ -75,7 +75,7 @@ class IterationLearner {
     std::vector<TopoUnit> units;
   };
   struct Row {                          // an iteration, by unit
-    std::vector<std::uint32_t> board_slots;
+    std::vector<std::uint32_t> positions;
     std::vector<std::uint64_t> seen_at, submitted_at;
     std::uint64_t first_seen_at;
   };

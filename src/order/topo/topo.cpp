@@ -191,7 +191,7 @@ class Topo final : public Order {
     talk_.learned(learn_.lesson(attempt_));
     if (talk_.leads()) {
       units_ = learn_.units();
-      places_ = learn_.board_slots();
+      positions_ = learn_.positions();
     }
     if (Status status = pass_on(now); !status) fault_ = status;
   }
@@ -201,7 +201,7 @@ class Topo final : public Order {
     if (Status status = talk_.pass_on(of_all); !status) return status;
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
-      offer(arrange(units_, places_, *of_all, policy_.bucket_bytes_max), now);
+      offer(arrange(units_, positions_, *of_all, policy_.bucket_bytes_max), now);
     }
     return {};
   }
@@ -347,7 +347,7 @@ class Topo final : public Order {
   int wanted_;                          // equal iterations before the next attempt
   int doublings_ = 0;
   std::vector<TopoUnit> units_;         // on the first member: what to plan
-  std::vector<std::vector<std::uint32_t>> places_;
+  std::vector<std::vector<std::uint32_t>> positions_;
   std::shared_ptr<const TopoPlan> plan_;  // while proposing, adopted and planned
   bool consent_due_ = false, consent_waits_ = false;
   std::optional<std::string> joining_;  // this member's join, in the inner order

@@ -60,10 +60,10 @@ Status open_listener(const std::string& bind_host, const std::string& seen_as, i
   return {};
 }
 
-Status open_as_zero(const LaunchIdentity& launch_identity, JobFile& file, Door& door) {
-  if (launch_identity.listen_fd >= 0) {
+Status open_as_zero(const LaunchIdentity& launched, JobFile& file, Door& door) {
+  if (launched.listen_fd >= 0) {
     // The launcher's descriptor stays open, so that a second join of this process finds it.
-    door.listener = Fd(::fcntl(launch_identity.listen_fd, F_DUPFD_CLOEXEC, 0));
+    door.listener = Fd(::fcntl(launched.listen_fd, F_DUPFD_CLOEXEC, 0));
     if (!door.listener.valid()) {
       return Status(Code::invalid_argument,
                     cat("cannot use the launcher's listening socket: ", std::strerror(errno)));
@@ -71,17 +71,17 @@ Status open_as_zero(const LaunchIdentity& launch_identity, JobFile& file, Door& 
     ::fcntl(door.listener.get(), F_SETFL, ::fcntl(door.listener.get(), F_GETFL) | O_NONBLOCK);
     const auto port = port_of(door.listener);
     if (!port) return port.status();
-    const auto named = parse_address(launch_identity.address);
+    const auto named = parse_address(launched.address);
     door.address = address_text(named ? named.value().host : "127.0.0.1", port.value());
-  } else if (!launch_identity.address.empty()) {
-    const auto named = parse_address(launch_identity.address);
+  } else if (!launched.address.empty()) {
+    const auto named = parse_address(launched.address);
     if (!named) return named.status();
     const HostPort& at = named.value();
     const std::string bind_host =
-        launch_identity.bind_host.empty() ? at.host : launch_identity.bind_host;
+        launched.bind_host.empty() ? at.host : launched.bind_host;
     if (Status bad = open_listener(bind_host, at.host, at.port, door); !bad.ok()) return bad;
   } else {
-    std::string host = launch_identity.bind_host;
+    std::string host = launched.bind_host;
     if (host.empty() || is_any_address(host)) {
       auto own = own_address();
       if (!own) return own.status();
@@ -97,9 +97,9 @@ Status open_as_zero(const LaunchIdentity& launch_identity, JobFile& file, Door& 
   return {};
 }
 
-Status find_zero(const LaunchIdentity& launch_identity, const JobFile& file, const Clock& clock,
+Status find_zero(const LaunchIdentity& launched, const JobFile& file, const Clock& clock,
                  Time deadline, Door& door) {
-  std::string address = launch_identity.address;
+  std::string address = launched.address;
   while (address.empty()) {
     const auto note = file.look();
     if (!note) return note.status();
@@ -124,8 +124,8 @@ Status find_zero(const LaunchIdentity& launch_identity, const JobFile& file, con
   return {};
 }
 
-Status open_as_member(const LaunchIdentity& launch_identity, Door& door) {
-  std::string bind_host = launch_identity.bind_host, seen_as = launch_identity.bind_host;
+Status open_as_member(const LaunchIdentity& launched, Door& door) {
+  std::string bind_host = launched.bind_host, seen_as = launched.bind_host;
   if (bind_host.empty() || is_any_address(bind_host)) {
     auto own = local_address_towards(door.zero);
     if (!own) return own.status();
@@ -135,21 +135,21 @@ Status open_as_member(const LaunchIdentity& launch_identity, Door& door) {
   return open_listener(bind_host, seen_as, 0, door);
 }
 
-PeerRecord card_of(const Options& options, const LaunchIdentity& launch_identity,
+PeerRecord record_of(const Options& options, const LaunchIdentity& launched,
                    const Door& door) {
   PeerRecord peer_record;
-  peer_record.rank = launch_identity.identity.rank;
-  peer_record.size = launch_identity.identity.size;
+  peer_record.rank = launched.identity.rank;
+  peer_record.size = launched.identity.size;
   peer_record.host =
-      launch_identity.identity.host.empty() ? host_name() : launch_identity.identity.host;
+      launched.identity.host.empty() ? host_name() : launched.identity.host;
   peer_record.pid = ::getpid();
   peer_record.address = door.address;
   peer_record.place = place_name();
   peer_record.options = options.agreed_text();
-  // A launch_identity without a source was made by hand: its local_* are defaults, not a launcher's word.
-  if (!launch_identity.identity.source.empty()) {
-    peer_record.local_rank = launch_identity.identity.local_rank;
-    peer_record.local_size = launch_identity.identity.local_size;
+  // An identity without a source was made by hand: its local_* are defaults, not a launcher's word.
+  if (!launched.identity.source.empty()) {
+    peer_record.local_rank = launched.identity.local_rank;
+    peer_record.local_size = launched.identity.local_size;
   }
   if (options.transport != "tcp") {
     unsigned char name[16];
@@ -171,9 +171,9 @@ transport::MeshSettings mesh_settings(const Options& options, const std::string&
   return settings;
 }
 
-JoinedJob join_alone(const Options& options, const LaunchIdentity& launch_identity) {
+JoinedJob join_alone(const Options& options, const LaunchIdentity& launched) {
   JoinedJob job;
-  job.identity = launch_identity.identity;
+  job.identity = launched.identity;
   job.identity.local_rank = job.identity.cross_rank = 0;
   job.identity.local_size = job.identity.cross_size = 1;
   if (job.identity.host.empty()) job.identity.host = host_name();
@@ -185,32 +185,32 @@ JoinedJob join_alone(const Options& options, const LaunchIdentity& launch_identi
 
 }  // namespace
 
-Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_identity,
+Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launched,
                            const Clock& clock, Poller& poller, Doorbell& bell) {
-  if (launch_identity.identity.size == 1) return join_alone(options, launch_identity);
+  if (launched.identity.size == 1) return join_alone(options, launched);
   UNISONO_CHECK(sodium_init() >= 0);
-  const Rank self = launch_identity.identity.rank;
+  const Rank self = launched.identity.rank;
   const Time deadline = clock.now() + seconds_to_nanos(options.join_timeout_s);
 
   Door door;
-  if (!launch_identity.key.empty()) {
-    UNISONO_CHECK(launch_identity.key.size() == kKeyBytes);
-    std::memcpy(door.key.data(), launch_identity.key.data(), kKeyBytes);
+  if (!launched.key.empty()) {
+    UNISONO_CHECK(launched.key.size() == kKeyBytes);
+    std::memcpy(door.key.data(), launched.key.data(), kKeyBytes);
   }
   const char* folder = std::getenv("UNISONO_JOB_DIR");
-  const Hello as{kProtocolVersion, Purpose::join, self, launch_identity.identity.size, 0};
-  JobFile file(launch_identity.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
+  const Hello as{kProtocolVersion, Purpose::join, self, launched.identity.size, 0};
+  JobFile file(launched.job, folder == nullptr ? "" : folder, [&](const JobNote& note) {
     return rank_zero_answers(note, as, std::min(kProbePatience, deadline - clock.now()));
   });
-  Status opened = self == 0 ? open_as_zero(launch_identity, file, door)
-                            : find_zero(launch_identity, file, clock, deadline, door);
-  if (opened.ok() && self != 0) opened = open_as_member(launch_identity, door);
+  Status opened = self == 0 ? open_as_zero(launched, file, door)
+                            : find_zero(launched, file, clock, deadline, door);
+  if (opened.ok() && self != 0) opened = open_as_member(launched, door);
   if (!opened.ok()) return opened;
 
   JoinedJob job;
-  PeerRecord mine = card_of(options, launch_identity, door);
+  PeerRecord mine = record_of(options, launched, door);
   if (options.transport != "tcp") {
-    auto hood = arena::Neighbourhood::create(self, launch_identity.identity.size,
+    auto hood = arena::Neighbourhood::create(self, launched.identity.size,
                                       static_cast<std::size_t>(options.arena_bytes), bell.ringer());
     if (hood) {
       job.neighbourhood = std::move(hood).value();
@@ -219,7 +219,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_
       mine.unix_name.clear();
     }
   }
-  BootstrapLoop bootstrap(door.key, self, launch_identity.identity.size, clock);
+  BootstrapLoop bootstrap(door.key, self, launched.identity.size, clock);
   bootstrap.open(std::move(door.listener));
   if (!mine.unix_name.empty()) {
     auto listener = listen_unix(mine.unix_name);
@@ -248,7 +248,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_
                                  connected->seals));
   }
 
-  job.identity = launch_identity.identity;
+  job.identity = launched.identity;
   job.identity.host = mine.host;
   settle_locality(met->peer_records, connected->shares, job.identity);
   job.transport = transport::make_mesh(mesh_settings(options, connected->name, self, job.peers),

@@ -44,7 +44,7 @@ Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup);
 class StrayConnectionGuard {
  public:
   virtual ~StrayConnectionGuard() = default;
-  // Called when the poller reports the stray_guard's key, and at deadline().
+  // Called when the poller reports the guard's key, and at deadline().
   virtual void serve(Time now) = 0;
   virtual Time deadline() const = 0;
   virtual std::uint64_t strangers() const = 0;
@@ -65,7 +65,7 @@ inline constexpr std::uint64_t kPeerKey = 16;
 
 // bell and poller outlive the result. Errors: refused (key, version or options differ: both values
 // named), timed_out (who never came), unavailable.
-Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launch_identity,
+Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launched,
                            const Clock& clock, Poller& poller, Doorbell& bell);
 
 }  // namespace unisono::rendezvous

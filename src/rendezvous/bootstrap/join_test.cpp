@@ -25,7 +25,7 @@ struct Member {
   Poller poller;
   Doorbell bell;
   Options options;
-  LaunchIdentity launch_identity;
+  LaunchIdentity launched;
   Result<JoinedJob> job{Status(Code::internal, "not run")};
 };
 
@@ -40,11 +40,11 @@ struct Job {
     const auto bytes = std::as_bytes(std::span(key));
     for (int r = 0; r < size; ++r) {
       auto member = std::make_unique<Member>();
-      member->launch_identity.identity.rank = r;
-      member->launch_identity.identity.size = size;
-      member->launch_identity.address = cat("127.0.0.1:", port);
-      member->launch_identity.key.assign(bytes.begin(), bytes.end());
-      if (r == 0) member->launch_identity.listen_fd = listener.get();
+      member->launched.identity.rank = r;
+      member->launched.identity.size = size;
+      member->launched.address = cat("127.0.0.1:", port);
+      member->launched.key.assign(bytes.begin(), bytes.end());
+      if (r == 0) member->launched.listen_fd = listener.get();
       member->options.transport = transport;
       member->options.join_timeout_s = 300;  // what ends without it ended at once
       members.push_back(std::move(member));
@@ -55,7 +55,7 @@ struct Job {
     std::vector<std::thread> threads;
     for (auto& member : members) {
       threads.emplace_back([m = member.get()] {
-        m->job = join_job(m->options, m->launch_identity, m->clock, m->poller, m->bell);
+        m->job = join_job(m->options, m->launched, m->clock, m->poller, m->bell);
       });
     }
     for (auto& thread : threads) thread.join();
@@ -66,10 +66,10 @@ struct Job {
       EXPECT_EQ(member->job->transport->name(), transport);
       EXPECT_EQ(member->job->transport->size(), static_cast<int>(members.size()));
       EXPECT_EQ(member->job->peers.size(), members.size());
-      EXPECT_EQ(member->job->identity.local_rank, member->launch_identity.identity.rank);
+      EXPECT_EQ(member->job->identity.local_rank, member->launched.identity.rank);
       EXPECT_EQ(member->job->identity.local_size, static_cast<int>(members.size()));
       EXPECT_EQ(member->job->identity.cross_size, 1);
-      EXPECT_EQ(member->job->stray_guard != nullptr, member->launch_identity.identity.rank == 0);
+      EXPECT_EQ(member->job->stray_guard != nullptr, member->launched.identity.rank == 0);
     }
   }
 };
@@ -111,9 +111,9 @@ void talk(Job& job) {
 
 TEST(Join, AloneNeedsNobody) {
   Member member;
-  member.launch_identity.identity.host = "here";
+  member.launched.identity.host = "here";
   auto job =
-      join_job(member.options, member.launch_identity, member.clock, member.poller, member.bell);
+      join_job(member.options, member.launched, member.clock, member.poller, member.bell);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->transport->size(), 1);
   EXPECT_EQ(job->stray_guard, nullptr);
@@ -197,7 +197,7 @@ TEST(Join, OptionMismatchIsToldToEveryRankAtOnce) {
 
 TEST(Join, DuplicateRankIsNamed) {
   Job job(3);
-  job.at(2).launch_identity.identity.rank = 1;
+  job.at(2).launched.identity.rank = 1;
   job.run();
   for (auto& member : job.members) {
     EXPECT_EQ(member->job.status().code(), Code::refused);
@@ -207,7 +207,7 @@ TEST(Join, DuplicateRankIsNamed) {
 
 TEST(Join, DifferentSizesAreNamed) {
   Job job(2);
-  job.at(1).launch_identity.identity.size = 5;
+  job.at(1).launched.identity.size = 5;
   job.run();
   for (auto& member : job.members) {
     EXPECT_NE(member->job.status().message().find("rank 0 was told the job has 2 ranks"),
@@ -231,7 +231,7 @@ TEST(Join, MissingRankIsNamedToThoseWhoCame) {
 TEST(Join, WrongKeyIsRefusedAtOnce) {
   Job job(2);
   job.at(0).options.join_timeout_s = 3;
-  job.at(1).launch_identity.key[0] ^= std::byte{1};
+  job.at(1).launched.key[0] ^= std::byte{1};
   job.run();
   EXPECT_EQ(job.at(1).job.status().code(), Code::refused);
   EXPECT_EQ(job.at(0).job.status().code(), Code::timed_out);
@@ -253,10 +253,10 @@ TEST(Join, ForeignLaunchersMeetByTheJobFile) {
   for (int again = 0; again < 2; ++again) {
     Job job(3);
     for (auto& member : job.members) {
-      member->launch_identity.address.clear();
-      member->launch_identity.key.clear();
-      member->launch_identity.listen_fd = -1;
-      member->launch_identity.job = "torchrun/7";
+      member->launched.address.clear();
+      member->launched.key.clear();
+      member->launched.listen_fd = -1;
+      member->launched.job = "torchrun/7";
     }
     job.run();
     job.expect_joined("shm");

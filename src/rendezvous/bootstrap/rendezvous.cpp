@@ -21,7 +21,7 @@ struct Newcomer {
   std::optional<PeerRecord> peer_record;
 };
 
-// What is wrong with a peer_record, given those that came before; ok when nothing is.
+// What is wrong with a peer's record, given those that came before; ok when nothing is.
 Status examine(const PeerRecord& peer_record, const PeerRecord& zero,
                const std::vector<Newcomer>& newcomers) {
   if (peer_record.size != zero.size) {
@@ -73,7 +73,7 @@ Status never_came(const BootstrapLoop& bootstrap, const PeerRecord& mine, double
   return Status(Code::timed_out, message, {missing.front(), "", 0, ""});
 }
 
-RendezvousResult seat_all(const PeerRecord& mine, std::vector<Newcomer> newcomers) {
+RendezvousResult by_rank(const PeerRecord& mine, std::vector<Newcomer> newcomers) {
   RendezvousResult met;
   met.peer_records.resize(static_cast<std::size_t>(mine.size));
   met.channels.resize(static_cast<std::size_t>(mine.size));
@@ -160,13 +160,13 @@ Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const Peer
       if (!record) continue;
       newcomer.peer_record = decode_peer_record(*record);
       Status bad = newcomer.peer_record ? examine(*newcomer.peer_record, mine, newcomers)
-                                 : Status(Code::corrupted, "a rank showed an unreadable card");
+                                 : Status(Code::corrupted, "a rank sent a record of itself that cannot be read");
       if (!bad.ok() && trouble.ok()) {
         trouble = std::move(bad);
         until = std::min(until, bootstrap.now() + kLateness);
       }
     }
-    // One that went away again may come back, so its launch_identity is free.
+    // One that went away again may come back, so its rank is free.
     std::erase_if(newcomers, [](const Newcomer& n) { return !n.channel->status().ok(); });
     const auto shown = std::count_if(newcomers.begin(), newcomers.end(),
                                      [](const Newcomer& n) { return n.peer_record.has_value(); });
@@ -185,7 +185,7 @@ Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const Peer
   }
   std::erase_if(newcomers, [](const Newcomer& n) { return !n.peer_record; });
   all_came();
-  RendezvousResult met = seat_all(mine, std::move(newcomers));
+  RendezvousResult met = by_rank(mine, std::move(newcomers));
   Words words;
   for (const PeerRecord& peer_record : met.peer_records)
     words.push_back(encode_peer_record(peer_record));

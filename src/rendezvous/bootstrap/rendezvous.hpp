@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// First meeting: every rank calls rank 0, shows its peer_record, and gets everybody's peer_records back.
+// First meeting: every rank calls rank 0, sends its peer record, and receives those of all.
 // Thread: the joining one. Blocks until the deadline at most.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The sockets a join needs: listening, connecting, names of board_slots. All non-blocking and
+// The sockets a join needs: listening, connecting, addresses as text. All non-blocking and
 // close-on-exec. Thread: any.
 #pragma once
 

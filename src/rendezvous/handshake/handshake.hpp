@@ -12,7 +12,7 @@
 // worthless. What the two shares give, the job key and the transcript together make the keys of the
 // session: a job key that is stolen later opens nothing that was said before. (Purpose shm: the share
 // is 32 random bytes. Its bytes never leave the host, and a host with many ranks has many pairs.)
-// The sizes, and the board_slots of magic and version, are the same in every version, so that ends of
+// The sizes, and the places of magic and version, are the same in every version, so that ends of
 // different versions can still name them.
 // The server looks at nothing but magic and version before the proof holds.
 //

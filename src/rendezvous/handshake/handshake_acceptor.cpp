@@ -62,8 +62,8 @@ void HandshakeAcceptor::rest(Time now, int error) {
 
 void HandshakeAcceptor::make_room(Time now) {
   // In order of arrival; those who have said nothing for a while go before those who have. Whoever has
-  // just come may still be on the point of speaking, so new candidates that are silent may fill half of the
-  // board_slots, and no more.
+  // just come may still be on the point of speaking, so new candidates that are silent may be
+  // half of all, and no more.
   const auto is_silent = [](const Candidate& candidate) { return !candidate.handshake->greeted(); };
   const auto many = std::count_if(candidates_.begin(), candidates_.end(), is_silent) >
                     static_cast<std::ptrdiff_t>(most_pending_ / 2);

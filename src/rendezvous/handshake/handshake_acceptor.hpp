@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Everyone who knocks at a listening socket: a handshake each, side by side, so that nobody who is
-// slow or lies can hold up those behind. Bounded: so many at once, so long each. When all board_slots are
-// taken, whoever has been silent longest makes room: those who belong here are done in a moment, so
-// silent connections cannot keep them out.
+// slow or lies can hold up those behind. Bounded: so many at once, so long each. When there
+// is no room for one more, whoever has been silent longest goes: those who belong here are done in a
+// moment, so silent connections cannot keep them out.
 // Thread: one. Nothing blocks.
 #pragma once
 

@@ -181,7 +181,7 @@ TEST(LaunchIdentity, ReadsTheKeyFromADescriptorTwice) {
 }
 
 TEST(LaunchIdentity, KeyFileMustBePrivate) {
-  char path[] = "/tmp/unisono-seat-XXXXXX";
+  char path[] = "/tmp/unisono-identity-XXXXXX";
   const Fd file(::mkstemp(path));
   ASSERT_EQ(::write(file.get(), std::string(32, 'k').data(), 32), 32);
   const Variables variables{{"UNISONO_RANK", "1"},

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says of itself when it joins, and what can be learnt from everybody's peer_records.
+// What a rank says of itself when it joins, and what can be learnt from everybody's records.
 // Pure; parsers are bounded and give nothing for garbage.
 #pragma once
 

@@ -53,9 +53,9 @@ struct InprocWorld::Shared {
   std::size_t bytes = 0;
   std::byte* memory = nullptr;
   std::mutex mutex;
-  std::condition_variable seated;
-  int seated_count = 0;
-  std::vector<std::shared_ptr<const BellPage>> bells;  // by rank; null until seated
+  std::condition_variable joined;
+  int joined_count = 0;
+  std::vector<std::shared_ptr<const BellPage>> bells;  // by rank; null until it has joined
 };
 
 namespace {
@@ -74,7 +74,7 @@ InprocWorld::InprocWorld(int size) {
 InprocWorld::~InprocWorld() = default;
 int InprocWorld::size() const { return shared_->size; }
 
-Result<std::unique_ptr<Transport>> InprocWorld::launch_identity(Rank rank, Doorbell& bell,
+Result<std::unique_ptr<Transport>> InprocWorld::join(Rank rank, Doorbell& bell,
                                                                 Nanos deadline) {
   Shared& shared = *shared_;
   UNISONO_CHECK(rank >= 0 && rank < shared.size);
@@ -87,15 +87,15 @@ Result<std::unique_ptr<Transport>> InprocWorld::launch_identity(Rank rank, Doorb
     std::unique_lock lock(shared.mutex);
     UNISONO_CHECK(shared.bells[self] == nullptr);
     shared.bells[self] = bell.page();
-    ++shared.seated_count;
-    shared.seated.notify_all();
-    const auto everyone = [&] { return shared.seated_count == shared.size; };
-    if (!shared.seated.wait_for(lock, deadline, everyone)) {
+    ++shared.joined_count;
+    shared.joined.notify_all();
+    const auto everyone = [&] { return shared.joined_count == shared.size; };
+    if (!shared.joined.wait_for(lock, deadline, everyone)) {
       const std::string ranks = join_text(shared.missing());
       shared.bells[self] = nullptr;
-      --shared.seated_count;
+      --shared.joined_count;
       return Status(Code::timed_out, cat("rank ", rank, " waited ", nanos_to_seconds(deadline),
-                                         " s for ranks that never took their seat: ", ranks));
+                                         " s for ranks that never joined: ", ranks));
     }
   }
 

@@ -52,15 +52,15 @@ Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, P
                                  std::uint64_t key, std::uint64_t check_seed, Nanos deadline,
                                  int arena = -1);
 
-// Ranks as threads: every pair shares heap rings. Thread-safe. Each rank takes its seat once.
+// Ranks as threads: every pair shares heap rings. Thread-safe. Each rank joins once.
 class InprocWorld {
  public:
   explicit InprocWorld(int size);
   ~InprocWorld();
   int size() const;
-  // The bell is rung when something arrives for this rank. Waits until every rank has taken its
-  // seat, at most for `deadline` from the call (timed_out, with the ranks that are missing).
-  Result<std::unique_ptr<Transport>> launch_identity(Rank rank, Doorbell& bell, Nanos deadline);
+  // The bell is rung when something arrives for this rank. Waits until every rank has
+  // joined, at most for `deadline` from the call (timed_out, with the ranks that are missing).
+  Result<std::unique_ptr<Transport>> join(Rank rank, Doorbell& bell, Nanos deadline);
 
  private:
   struct Shared;

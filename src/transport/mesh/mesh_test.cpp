@@ -266,10 +266,10 @@ TEST(ShmLanes, SilentOrHostilePartnerIsRefusedInTime) {
 TEST(InprocWorld, NamesTheRanksThatNeverCame) {
   InprocWorld world(3);
   Doorbell bell;
-  auto seated = world.launch_identity(1, bell, std::chrono::milliseconds(20));
-  ASSERT_FALSE(seated.ok());
-  EXPECT_EQ(seated.status().code(), Code::timed_out);
-  EXPECT_NE(seated.status().message().find("0, 2"), std::string::npos);
+  auto joined = world.join(1, bell, std::chrono::milliseconds(20));
+  ASSERT_FALSE(joined.ok());
+  EXPECT_EQ(joined.status().code(), Code::timed_out);
+  EXPECT_NE(joined.status().message().find("0, 2"), std::string::npos);
 }
 
 TEST(InprocWorld, SixtyFourRanksSeatAndTalk) {

@@ -7,37 +7,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 
 #include "transport/mesh/link.hpp"
+#include "transport/testing/pipe_stream.hpp"
 #include "transport/testing/recorded_frames.hpp"
 
 namespace unisono::transport {
 namespace {
-
-using Wire = std::deque<std::byte>;
-
-class WireStream final : public Stream {
- public:
-  explicit WireStream(Wire& wire) : wire_(wire) {}
-  std::size_t write(std::span<const std::byte> bytes) override {
-    wire_.insert(wire_.end(), bytes.begin(), bytes.end());
-    return bytes.size();
-  }
-  std::size_t read(std::span<std::byte> bytes) override {
-    const std::size_t n = std::min(bytes.size(), wire_.size());
-    std::copy_n(wire_.begin(), n, bytes.begin());
-    wire_.erase(wire_.begin(), wire_.begin() + static_cast<std::ptrdiff_t>(n));
-    return n;
-  }
-  Status health() override { return {}; }
-  bool ready(bool) const override { return !wire_.empty(); }
-  void want_write(bool) override {}
-  void finish_writing() override {}
-
- private:
-  Wire& wire_;
-};
 
 struct Sink final : FrameSink {
   Result<std::byte*> place(const FrameHeader& header) override {
@@ -54,13 +30,13 @@ struct Sink final : FrameSink {
 };
 
 // Side 0 sent, side 1 reads: one's `out` is the other's `in`.
-Link link_of(Wire& wire, LaneKind lane, SealKind seal, int side) {
+Link link_of(Pipe& wire, LaneKind lane, SealKind seal, int side) {
   LaneSecret secret{seal, {}, {}};
   for (std::size_t i = 0; i < secret.out.size(); ++i) {
     (side == 0 ? secret.out : secret.in)[i] = static_cast<unsigned char>(3 * i + 1);
     (side == 0 ? secret.in : secret.out)[i] = static_cast<unsigned char>(5 * i + 2);
   }
-  return Link(std::make_unique<WireStream>(wire), lane, 4, secret);
+  return Link(std::make_unique<PipeStream>(&wire, &wire), lane, 4, secret);
 }
 
 std::vector<std::byte> payload_of(std::size_t bytes) {
@@ -69,8 +45,18 @@ std::vector<std::byte> payload_of(std::size_t bytes) {
   return payload;
 }
 
-Wire sent_today(LaneKind lane, SealKind seal) {
-  Wire wire;
+std::string hex(const Pipe& wire) {
+  std::string text;
+  for (const std::byte byte : wire.bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(byte));
+    text += digits;
+  }
+  return text;
+}
+
+std::string sent_today(LaneKind lane, SealKind seal) {
+  Pipe wire;
   Link link = link_of(wire, lane, seal, 0);
   if (lane == LaneKind::control) {
     link.send(FrameKind::message, 0, payload_of(21), nullptr);
@@ -82,23 +68,13 @@ Wire sent_today(LaneKind lane, SealKind seal) {
     link.send(FrameKind::data, Label{9, 0}, {}, nullptr);
   }
   link.send(FrameKind::goodbye, 0, {}, nullptr);
-  return wire;
+  return hex(wire);
 }
 
-std::string hex(const Wire& wire) {
-  std::string text;
-  for (const std::byte byte : wire) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(byte));
-    text += digits;
-  }
-  return text;
-}
-
-Wire from_hex(std::string_view text) {
-  Wire wire;
+Pipe from_hex(std::string_view text) {
+  Pipe wire;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    wire.push_back(std::byte(std::stoul(std::string(text.substr(i, 2)), nullptr, 16)));
+    wire.bytes.push_back(std::byte(std::stoul(std::string(text.substr(i, 2)), nullptr, 16)));
   }
   return wire;
 }
@@ -108,14 +84,14 @@ INSTANTIATE_TEST_SUITE_P(All, RecordedFrames, testing::ValuesIn(kRecordedLanes))
 
 TEST_P(RecordedFrames, AreSentWithTheSameBytesToday) {
   const RecordedLane& recorded = GetParam();
-  const std::string today = hex(sent_today(recorded.lane, recorded.seal));
+  const std::string today = sent_today(recorded.lane, recorded.seal);
   if (std::getenv("UNISONO_RECORD") != nullptr) std::puts(today.c_str());
   EXPECT_EQ(today, recorded.hex);
 }
 
 TEST_P(RecordedFrames, AreReadToday) {
   const RecordedLane& recorded = GetParam();
-  Wire wire = from_hex(recorded.hex);
+  Pipe wire = from_hex(recorded.hex);
   Link link = link_of(wire, recorded.lane, recorded.seal, 1);
   Sink sink;
   for (bool on = true; on;) {

@@ -138,18 +138,18 @@ inline World join_lanes(int size, const std::function<PairLanes(TestRank&, TestR
 
 inline World join_threads(int size) {
   World world = make_ranks(size);
-  InprocWorld launch_identities(size);
+  InprocWorld inproc(size);
   std::vector<std::future<Result<std::unique_ptr<Transport>>>> waiting;
   for (int i = 0; i < size; ++i) {
     waiting.push_back(std::async(std::launch::async, [&, i] {
-      return launch_identities.launch_identity(i, world[static_cast<std::size_t>(i)]->bell,
+      return inproc.join(i, world[static_cast<std::size_t>(i)]->bell,
                                                std::chrono::seconds(20));
     }));
   }
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    auto seated = waiting[i].get();
-    EXPECT_TRUE(seated.ok()) << seated.status().to_string();
-    world[i]->transport = std::move(seated).value();
+    auto joined = waiting[i].get();
+    EXPECT_TRUE(joined.ok()) << joined.status().to_string();
+    world[i]->transport = std::move(joined).value();
   }
   return world;
 }

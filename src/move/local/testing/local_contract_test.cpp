@@ -44,19 +44,19 @@ TEST_P(LocalContract, AllreduceResidentAndMixed) {
       std::vector<Bytes> inputs;
       for (int i = 0; i < n; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
       const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, count);
-      std::vector<std::byte*> board_slots;
+      std::vector<std::byte*> tensors;
       std::vector<std::unique_ptr<CollectiveMachine>> machines;
       for (int i = 0; i < n; ++i) {
         const bool resident = i < residents;
-        board_slots.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
-        if (resident) std::memcpy(board_slots[i], inputs[i].data(), inputs[i].size());
-        LocalReduction work{.items = {{board_slots[i], board_slots[i], 0, inputs[i].size()}},
+        tensors.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
+        if (resident) std::memcpy(tensors[i], inputs[i].data(), inputs[i].size());
+        LocalReduction work{.items = {{tensors[i], tensors[i], 0, inputs[i].size()}},
                             .bytes = inputs[i].size()};
         machines.push_back(make_local_allreduce(host.team(i), std::move(work)));
       }
       host.run(std::move(machines));
       for (int i = 0; i < n; ++i) {
-        ASSERT_EQ(std::memcmp(board_slots[i], want.data(), want.size()), 0) << i;
+        ASSERT_EQ(std::memcmp(tensors[i], want.data(), want.size()), 0) << i;
       }
     }
   }

@@ -9,12 +9,11 @@
 #
 # Takes every *.cpp below the folder; *_test.cpp and what is in testing/ become the GoogleTest binary
 # <folder>_test. A file
-# named in EXCEPT belongs to a target of its own. With UNISONO_UNITY several files of the folders
-# below are compiled as one; those in ALONE have names of their own that others use differently.
+# named in EXCEPT belongs to a target of its own. With UNISONO_UNITY several files of a folder are
+# compiled as one; those in ALONE have private names that others of the folder use differently.
 set(UNISONO_COMMON_HEADERS
     <algorithm> <array> <atomic> <chrono> <cstdint> <deque> <functional> <map> <memory> <mutex>
     <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <vector>)
-set(UNISONO_UNITY_FOLDERS base model arena order transport rendezvous)
 
 function(unisono_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;TEST_DEPENDS;EXCEPT;ALONE" ${ARGN})
@@ -37,16 +36,15 @@ function(unisono_folder name)
     list(REMOVE_ITEM sources ${ARG_EXCEPT})
   endif()
 
+  list(TRANSFORM ARG_ALONE PREPEND ${folder}/)
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
   if(sources)
     add_library(unisono_${name} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(unisono_${name} PRIVATE unisono_flags)
     unisono_common_headers(unisono_${name})
-    list(TRANSFORM ARG_ALONE PREPEND ${folder}/)
-    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    if(UNISONO_UNITY AND name IN_LIST UNISONO_UNITY_FOLDERS)
-      set_target_properties(unisono_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    endif()
+    unisono_unity(unisono_${name})
   else()
     add_library(unisono_${name} INTERFACE)
     set(scope INTERFACE)
@@ -65,8 +63,15 @@ function(unisono_folder name)
       target_link_libraries(${name}_test PRIVATE unisono_${dependency})
     endforeach()
     unisono_as_test(${name}_test)
+    unisono_unity(${name}_test)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60
                          PROPERTIES TIMEOUT 300 LABELS "unit")
+  endif()
+endfunction()
+
+function(unisono_unity target)
+  if(UNISONO_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 

@@ -8,16 +8,12 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "engine/wiring.hpp"
+#include "model/waiting.hpp"
 #include "affinity/bind.hpp"
 #include "affinity/cpu_sets.hpp"
 
 namespace unisono::engine {
 namespace {
-
-constexpr double kSpinUs = 50;
-// With more ranks than cores the one that is waited for needs this core; sleeping and waking would
-// cost more than the small exchanges that are waited for.
-constexpr Nanos kYieldFor = std::chrono::microseconds(300);
 
 std::shared_ptr<TicketState> failed_ticket(const std::string& name, Status status) {
   auto ticket = std::make_shared<TicketState>();
@@ -108,10 +104,9 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   identity_ = std::move(identity);
   const bool crowded = identity_.local_size > usable_cores();
   codecs_ = wire_codecs(options_);
-  spin_ = seconds_to_nanos((options_.spin_us >= 0 ? options_.spin_us
-                            : crowded             ? 0
-                                                  : kSpinUs) *
-                           1e-6);
+  spin_ = options_.spin_us >= 0 ? seconds_to_nanos(options_.spin_us * 1e-6)
+          : crowded             ? Nanos(0)
+                                : kSpinFor;
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);

@@ -7,16 +7,13 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "order/topo/plan.hpp"
+#include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
 namespace {
 
-std::int64_t to_ns(double us) { return static_cast<std::int64_t>(us * 1e3); }
-
-constexpr std::int64_t kBeginNs = 1'000'000;
-// A step that lasts this many times its compute, and a second at least, is taken for a hang.
+// A step that lasts this many times its compute, and kPatienceNs at least, is taken for a hang.
 constexpr std::int64_t kPatienceSteps = 200;
-constexpr std::int64_t kPatienceNs = 20'000'000'000;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
 bool plans_ahead(const SimSettings& s) { return s.order == "topo" || s.order == "auto"; }
@@ -24,11 +21,6 @@ bool plans_ahead(const SimSettings& s) { return s.order == "topo" || s.order == 
 int settle_steps(const SimSettings& s) {
   if (s.warm_up >= 0) return s.warm_up;
   return plans_ahead(s) ? 2 * s.tuning.learn_steps + 4 : 2;
-}
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  a = (a ^ b) * 0x9E3779B97F4A7C15ull;
-  return a ^ (a >> 29);
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include "bench/report.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/data/text.hpp"
 #include "model/options/option_values.hpp"
+#include "text_table.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -42,12 +42,6 @@ const Row* best_peer_of(const Line& line) {
   return best;
 }
 
-std::string fixed(double value, int digits) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 // A limit is what the machine can do, so it is judged by its good moments, whatever else ran.
 double percent_of(const Row& limit, const Row& row) { return 100 * limit.p10_us / row.median_us; }
 
@@ -60,30 +54,6 @@ std::string cell(const Row& row, const Row* best, const Row* limit) {
   if (best != nullptr) text += cat("  ", fixed(best->median_us / row.median_us, 2), "x");
   if (limit != nullptr) text += cat("  ", fixed(percent_of(*limit, row), 0), "%");
   return text;
-}
-
-// Columns that a terminal shows, not bytes.
-std::size_t width_of(std::string_view text) {
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
-}
-
-std::string layout(const std::vector<std::vector<std::string>>& grid) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : grid) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(line[i]));
-    }
-  }
-  std::string out;
-  for (const auto& line : grid) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      out += cat(i == 0 ? "" : "   ", std::string(widths[i] - width_of(line[i]), ' '), line[i]);
-    }
-    out += "\n";
-  }
-  return out;
 }
 
 }  // namespace
@@ -130,7 +100,8 @@ std::string table_text(const BenchSettings& settings, const Machine& machine,
   std::string out = cat(name_of(settings.collective), ", ", settings.ranks, " ranks",
                         several ? "" : cat(", ", bench_name(settings.dtypes.front())), ", ",
                         settings.repetitions, " rounds\n", describe(machine), ", load ",
-                        fixed(machine.load, 1), "\n", versions, "\n\n", layout(grid),
+                        fixed(machine.load, 1), "\n", versions, "\n\n",
+                        aligned(grid, FirstColumn::figures),
                         "\nµs: median of all iterations ± half of p90 - p10; results checked.\n");
   if (any_peer) out += "x: how many times as fast as the best peer; below 1 is slower.\n";
   if (any_limit) out += "%: of the memory limit, 2 x ranks x bytes at the GB/s shown, its p10.\n";

@@ -3,48 +3,22 @@
 #include "simulate/report.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/data/text.hpp"
 #include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
+#include "text_table.hpp"
 
 namespace unisono::tools {
 namespace {
 
 using nlohmann::ordered_json;
-using Grid = std::vector<std::vector<std::string>>;
-
-std::string fixed(double value, int digits) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 std::string short_count(double value) {
   if (value >= 1e6) return fixed(value / 1e6, 1) + "M";
   if (value >= 1e4) return fixed(value / 1e3, 1) + "K";
   return fixed(value, value < 10 ? 1 : 0);
-}
-
-// The first column is text and flush left, the others figures and flush right.
-std::string layout(const Grid& grid) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : grid) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string out;
-  for (const auto& line : grid) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string space(widths[i] - line[i].size(), ' ');
-      const bool last = i + 1 == line.size();
-      out += i == 0 ? cat(line[i], last ? "" : space) : cat("   ", space, line[i]);
-    }
-    out += "\n";
-  }
-  return out;
 }
 
 ordered_json row_json(int ranks, const std::string& order, const std::string& pacing,
@@ -92,7 +66,8 @@ std::string error_text(const sim::StudyRow& row) {
 
 std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   const sim::SimSettings& base = settings.base;
-  Grid grid{{"order", "pacing", "planner", "ranks", "step ms", "exposed", "efficiency", "messages",
+  TextTable grid{{"order", "pacing", "planner", "ranks", "step ms", "exposed", "efficiency",
+                  "messages",
              "bytes", "buckets", "limited by"}};
   if (settings.detail) {
     const char* more[] = {"straggler", "control", "latency", "bandwidth", "background", "spins",
@@ -126,7 +101,7 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
              fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
              fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
              base.host.ranks_per_host, " ranks per host; ", base.iterations,
-             " iterations; seed ", base.seed, "\n\n", layout(grid),
+             " iterations; seed ", base.seed, "\n\n", aligned(grid, FirstColumn::text),
              "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
              "ranks, per step.\n",
              failures.empty() ? "" : "\nFailed:\n", failures);
@@ -152,14 +127,14 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
 }
 
 std::string study_text(const SimulateSettings& settings, const sim::Study& study) {
-  Grid grid{{"figure", "published", "simulated", "unit", "error"}};
+  TextTable grid{{"figure", "published", "simulated", "unit", "error"}};
   std::string notes;
   for (const sim::StudyRow& row : study.rows) {
     grid.push_back({row.figure, published(row), fixed(row.simulated, row.unit == "%" ? 1 : 2),
                     row.unit, error_text(row)});
     if (!row.note.empty()) notes += cat("  ", row.figure, ": ", row.note, "\n");
   }
-  Grid runs{{"run", "ranks", "order", "pacing", "step ms", "efficiency", "straggler", "control",
+  TextTable runs{{"run", "ranks", "order", "pacing", "step ms", "efficiency", "straggler", "control",
              "latency", "bandwidth", "background", "spins", "limited by", "events", "wall s"}};
   for (const sim::StudyRun& run : study.runs) {
     const sim::SimResult& r = run.result;
@@ -169,8 +144,9 @@ std::string study_text(const SimulateSettings& settings, const sim::Study& study
                     fixed(100 * r.background_share, 1) + "%", fixed(100 * r.spin_share, 1) + "%",
                     r.limited_by, short_count(static_cast<double>(r.events)), fixed(r.wall_s, 1)});
   }
-  return cat("study ", settings.study, "; seed ", settings.base.seed, "\n\n", layout(grid),
-             notes.empty() ? "" : "\nNotes:\n", notes, "\nRuns (ms per step):\n", layout(runs));
+  return cat("study ", settings.study, "; seed ", settings.base.seed, "\n\n",
+             aligned(grid, FirstColumn::text), notes.empty() ? "" : "\nNotes:\n", notes,
+             "\nRuns (ms per step):\n", aligned(runs, FirstColumn::text));
 }
 
 std::string study_json(const SimulateSettings& settings, const sim::Study& study) {

@@ -33,6 +33,12 @@ constexpr SecondsRow kSeconds[] = {
     UNISONO_STATS(UNISONO_NONE, UNISONO_TIME, UNISONO_NONE, UNISONO_SECONDS)};
 constexpr const char* kNames[] = {
     UNISONO_STATS(UNISONO_NAME, UNISONO_NAME_S, UNISONO_NAME, UNISONO_NAME) nullptr};
+#undef UNISONO_NONE
+#undef UNISONO_COUNT
+#undef UNISONO_TIME
+#undef UNISONO_SECONDS
+#undef UNISONO_NAME
+#undef UNISONO_NAME_S
 
 template <typename Row, std::size_t N, typename Value>
 int read_stat(unisono_engine* engine, const Row (&rows)[N], const char* name, Value* value,

@@ -7,13 +7,10 @@
 #include "base/data/hash.hpp"
 #include "base/log.hpp"
 #include "base/data/text.hpp"
+#include "model/waiting.hpp"
 #include "run/make_run.hpp"
 
 namespace unisono::engine {
-namespace {
-constexpr Nanos kBurst = std::chrono::microseconds(100);
-}
-
 SetRunner::SetRunner(SetParts parts)
     : parts_(std::move(parts)),
       release_([host = parts_.host](const Request& request) { host->release_name(request); }) {}

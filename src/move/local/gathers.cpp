@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t kPieceBytes = 256 << 10;
 
 // Shows `show_bytes` of this member, then takes pieces from the others' windows.
-class Exchange : public LocalMachine {
+class WindowReader : public LocalMachine {
  public:
   // only_from: the member whose window is all that this one reads; -1: it reads everybody's.
-  Exchange(const LocalTurn& turn, std::size_t show_bytes, int only_from = -1)
+  WindowReader(const LocalTurn& turn, std::size_t show_bytes, int only_from = -1)
       : LocalMachine(turn), show_bytes_(show_bytes),
         only_from_(only_from == me() ? -1 : only_from) {}
 
@@ -89,11 +89,11 @@ struct Piece {
 };
 
 // Shows one span whole; takes a list of pieces.
-class CopyExchange final : public Exchange {
+class CopyMachine final : public WindowReader {
  public:
-  CopyExchange(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
+  CopyMachine(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
                std::vector<Piece> pieces, std::span<std::byte> out, int only_from = -1)
-      : Exchange(turn, mine.size(), only_from), what_(what), mine_(mine),
+      : WindowReader(turn, mine.size(), only_from), what_(what), mine_(mine),
         pieces_(std::move(pieces)), out_(out) {}
 
  private:
@@ -124,11 +124,11 @@ class CopyExchange final : public Exchange {
   std::size_t next_ = 0, taken_ = 0;
 };
 
-class Reducescatter final : public Exchange {
+class Reducescatter final : public WindowReader {
  public:
   Reducescatter(const LocalTurn& turn, LocalReduction work, const Extents& counts,
                 std::span<std::byte> out)
-      : Exchange(turn, work.bytes), work_(std::move(work)), out_(out) {
+      : WindowReader(turn, work.bytes), work_(std::move(work)), out_(out) {
     for (int j = 0; j < me(); ++j) mine_begin_ += counts[static_cast<std::size_t>(j)];
   }
 
@@ -198,7 +198,7 @@ std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
   }
   // Everyone begins with its own part, so that not all read the same member's memory at once.
   std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
-  return std::make_unique<CopyExchange>(turn, "allgather", mine, std::move(pieces), out);
+  return std::make_unique<CopyMachine>(turn, "allgather", mine, std::move(pieces), out);
 }
 
 std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
@@ -211,7 +211,7 @@ std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root
   } else if (!mine) {
     pieces.push_back({root, 0, 0, target.size()});
   }
-  return std::make_unique<CopyExchange>(turn, "broadcast",
+  return std::make_unique<CopyMachine>(turn, "broadcast",
                                         mine ? source : std::span<const std::byte>(),
                                         std::move(pieces), target, root);
 }
@@ -232,7 +232,7 @@ std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
     place += bytes;
   }
   std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
-  return std::make_unique<CopyExchange>(turn, "alltoall", in, std::move(pieces), out);
+  return std::make_unique<CopyMachine>(turn, "alltoall", in, std::move(pieces), out);
 }
 
 std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,

@@ -23,9 +23,9 @@ std::vector<std::size_t> starts_of(const Extents& counts) {
   return starts;
 }
 
-class Exchange final : public Machine {
+class PairwiseMachine final : public Machine {
  public:
-  Exchange(std::string name, MoveContext context) : Machine(std::move(name), context) {}
+  PairwiseMachine(std::string name, MoveContext context) : Machine(std::move(name), context) {}
 
   void send(int member, std::span<const std::byte> bytes) {
     sends_.emplace_back(context_, member, Lane::scatter).send_from(bytes);
@@ -65,7 +65,7 @@ std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
                                                          std::span<const std::byte> mine,
                                                          const Extents& counts,
                                                          std::span<std::byte> out) {
-  auto machine = std::make_unique<Exchange>("allgather/direct", context);
+  auto machine = std::make_unique<PairwiseMachine>("allgather/direct", context);
   const auto starts = starts_of(counts);
   for (int d = 1; d < context.n(); ++d) {
     const auto from = static_cast<std::size_t>(patterns::wrap(context.me() - d, context.n()));
@@ -87,7 +87,7 @@ std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
   if (send_counts[me] != 0) {
     std::memcpy(out.data() + receive_starts[me], in.data() + send_starts[me], send_counts[me]);
   }
-  auto machine = std::make_unique<Exchange>("alltoall/pairwise", context);
+  auto machine = std::make_unique<PairwiseMachine>("alltoall/pairwise", context);
   for (int d = 1; d < context.n(); ++d) {
     const auto to = static_cast<std::size_t>(patterns::wrap(context.me() + d, context.n()));
     const auto from = static_cast<std::size_t>(patterns::wrap(context.me() - d, context.n()));

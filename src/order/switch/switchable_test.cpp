@@ -33,12 +33,6 @@ TopoNet::Make starting_with(const char* name) {
   };
 }
 
-TopoStep step_of(const std::vector<std::string>& names) {
-  TopoStep step;
-  for (const std::string& name : names) step.push_back({tensor_request(name), {}});
-  return step;
-}
-
 Request switch_to(std::string_view strategy) {
   return kind_request(cat(kSwitchPrefix, strategy), Collective::switch_order);
 }

@@ -27,12 +27,6 @@ OrderSettings quick() {
   return settings;
 }
 
-TopoStep step_of(const std::vector<std::string>& names) {
-  TopoStep step;
-  for (const std::string& name : names) step.push_back({tensor_request(name), {}});
-  return step;
-}
-
 void run_steps(TopoNet& net, const TopoStep& step, int count) {
   for (int i = 0; i < count; ++i) net.add_step_all(step);
   ASSERT_TRUE(net.run()) << net.trouble();

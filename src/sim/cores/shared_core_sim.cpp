@@ -6,23 +6,11 @@
 #include <numeric>
 
 #include "base/data/text.hpp"
+#include "model/waiting.hpp"
 #include "order/topo/plan.hpp"
+#include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
-namespace {
-
-constexpr std::int64_t kBeginNs = 1'000'000;
-constexpr std::int64_t kPatienceNs = 20'000'000'000;
-// What the live engine does (docs/THREADS.md): who speaks again so soon leaves the rest of a burst to
-// the engine's thread; a waiting thread spins, or yields where ranks outnumber cores, for so long.
-constexpr std::int64_t kBurstNs = 100'000, kSpinNs = 50'000, kYieldNs = 300'000;
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  a = (a ^ b) * 0x9E3779B97F4A7C15ull;
-  return a ^ (a >> 29);
-}
-
-}  // namespace
 
 SharedCoreSim::SharedCoreSim(const SimSettings& settings, const Progress& progress)
     : settings_(settings), progress_(progress),
@@ -30,7 +18,7 @@ SharedCoreSim::SharedCoreSim(const SimSettings& settings, const Progress& progre
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
              settings.seed ^ 0x5EED, events_, kArrival),
-      metrics_(us(settings.workload.compute_us), warm_up_, settings.ranks) {
+      metrics_(to_ns(settings.workload.compute_us), warm_up_, settings.ranks) {
   make_members();
 }
 
@@ -60,7 +48,7 @@ void SharedCoreSim::make_members() {
   }
   const int hosts = (settings_.ranks - 1) / settings_.host.ranks_per_host + 1;
   for (int i = 0; i < hosts; ++i) {
-    cores_.emplace_back(settings_.host.shared_cores, us(settings_.host.slice_us));
+    cores_.emplace_back(settings_.host.shared_cores, to_ns(settings_.host.slice_us));
   }
 }
 
@@ -135,7 +123,7 @@ void SharedCoreSim::ring(int thread, std::int64_t now) {
     return;
   }
   t.state = State::queued;
-  if (cores_of(thread).take(thread)) give_core(thread, now + us(settings_.host.wake_us));
+  if (cores_of(thread).take(thread)) give_core(thread, now + to_ns(settings_.host.wake_us));
 }
 
 void SharedCoreSim::give_core(int thread, std::int64_t now) {
@@ -144,7 +132,7 @@ void SharedCoreSim::give_core(int thread, std::int64_t now) {
   t.rung = false;
   t.next = Next::work;
   t.since_ns = now;
-  events_.push(now + us(settings_.host.switch_us), kTurn, static_cast<std::uint32_t>(thread), 0);
+  events_.push(now + to_ns(settings_.host.switch_us), kTurn, static_cast<std::uint32_t>(thread), 0);
 }
 
 void SharedCoreSim::turn(int thread, std::int64_t now) {
@@ -180,7 +168,7 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
     }
     m.order->submit(requests_[m.turns[m.submitted++]], Time{now});
     m.negotiate = true;
-    std::int64_t cost = us(host.submit_us);
+    std::int64_t cost = to_ns(host.submit_us);
     if (!free) {
       ring(2 * rank + 1, now);          // awake: it sees what came
     } else {
@@ -188,7 +176,7 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
       cost += pass(rank, now + cost, true);
       m.driven_until_ns = now + cost;
       if (has_work(m)) {
-        cost += us(host.ring_us);
+        cost += to_ns(host.ring_us);
         events_.push(now + cost, kWake, static_cast<std::uint32_t>(2 * rank + 1), 0);
       }
     }
@@ -197,7 +185,7 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
   while (m.waited < m.turns.size() && m.done[m.turns[m.waited]]) ++m.waited;
   if (m.waited == m.turns.size()) {
     rank_done(rank, now);
-    return us(host.step_us);
+    return to_ns(host.step_us);
   }
   m.waits = free;                       // it drives until it sleeps, also while it has no core
   const std::int64_t worked = free ? pass(rank, now, false) : 0;
@@ -208,14 +196,14 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
   if (m.quiet_since_ns < 0) m.quiet_since_ns = now;
   const bool crowded = std::min(host.ranks_per_host, settings_.ranks) > host.shared_cores;
   Thread& t = application_of(rank);
-  if (now - m.quiet_since_ns < (crowded ? kYieldNs : kSpinNs)) {
+  if (now - m.quiet_since_ns < (crowded ? kYieldFor.count() : kSpinFor.count())) {
     t.next = crowded ? Next::yield : Next::work;
   } else {
     m.quiet_since_ns = -1;
     m.waits = false;
     t.next = Next::sleep;
   }
-  return us(host.look_us);
+  return to_ns(host.look_us);
 }
 
 std::int64_t SharedCoreSim::engine(int rank, std::int64_t now) {
@@ -224,11 +212,11 @@ std::int64_t SharedCoreSim::engine(int rank, std::int64_t now) {
   // Somebody else drives: what is left then is rung for.
   if (driven(m, now)) {
     t.next = Next::sleep;
-    return us(settings_.host.look_us);
+    return to_ns(settings_.host.look_us);
   }
   const std::int64_t worked = pass(rank, now, false);
   if (worked == 0) t.next = Next::sleep;
-  const std::int64_t cost = worked + us(settings_.host.look_us);
+  const std::int64_t cost = worked + to_ns(settings_.host.look_us);
   m.driven_until_ns = now + cost;
   return cost;
 }
@@ -243,13 +231,13 @@ std::int64_t SharedCoreSim::pass(int rank, std::int64_t now, bool light) {
   Member& m = members_[static_cast<std::size_t>(rank)];
   std::int64_t cost = 0;
   for (const Parcel& parcel : m.inbox) {
-    cost += us(settings_.network.overhead_us +
+    cost += to_ns(settings_.network.overhead_us +
                1e-3 * settings_.host.parse_ns_per_byte * static_cast<double>(parcel.bytes.size()));
     const Status status = m.order->receive(parcel.from, parcel.bytes, Time{now});
     if (!status.ok() && failure_.ok()) failure_ = status;
   }
   m.inbox.clear();
-  const bool burst = light && now - m.spoke_ns < kBurstNs;
+  const bool burst = light && now - m.spoke_ns < kBurst.count();
   if (m.negotiate && !burst) cost += negotiate(rank, now + cost);
   return cost + move(rank, now + cost);
 }
@@ -261,12 +249,12 @@ std::int64_t SharedCoreSim::negotiate(int rank, std::int64_t now) {
   out_.stalls.clear();
   m.order->negotiate(Time{now}, out_);
   m.negotiate = m.order->deadline() <= Time{now};  // it gives out one round at a time
-  std::int64_t free = now + us(settings_.host.negotiate_us);
+  std::int64_t free = now + to_ns(settings_.host.negotiate_us);
   for (order::OrderMessage& message : out_.messages) {
     metrics_.message(message.bytes.size());
     const auto to = static_cast<std::size_t>(message.to);
     if (threads_[2 * to + 1].state == State::asleep && !driven(members_[to], free)) {
-      free += us(settings_.host.ring_us);
+      free += to_ns(settings_.host.ring_us);
     }
     free = wires_.send(free, rank, message.to, std::move(message.bytes));
   }
@@ -299,7 +287,7 @@ std::int64_t SharedCoreSim::move(int rank, std::int64_t now) {
   while (true) {
     if (m.joined == m.ended && m.joined < m.given) {
       Moving& bucket = moving_[m.joined++];
-      cost += us(host.bucket_us + host.tensor_us / 2 * static_cast<double>(bucket.tensors.size()));
+      cost += to_ns(host.bucket_us + host.tensor_us / 2 * static_cast<double>(bucket.tensors.size()));
       if (++bucket.joined < settings_.ranks) return cost;
       for (int other = 0; other < settings_.ranks; ++other) {
         if (other == rank) continue;
@@ -308,18 +296,18 @@ std::int64_t SharedCoreSim::move(int rank, std::int64_t now) {
         application_of(other).rung = true;
         if (sleeper.state != State::asleep) continue;
         if (driven(members_[static_cast<std::size_t>(other)], now)) continue;
-        cost += us(host.ring_us);
+        cost += to_ns(host.ring_us);
         events_.push(now + cost, kWake, static_cast<std::uint32_t>(2 * other + 1), 0);
       }
     }
     if (m.ended == m.joined || moving_[m.ended].joined < settings_.ranks) return cost;
     Moving& bucket = moving_[m.ended++];
-    cost += us(host.bucket_us + host.tensor_us / 2 * static_cast<double>(bucket.tensors.size()));
+    cost += to_ns(host.bucket_us + host.tensor_us / 2 * static_cast<double>(bucket.tensors.size()));
     for (const std::uint32_t tensor : bucket.tensors) m.done[tensor] = true;
     if (++bucket.ended == settings_.ranks) bucket.tensors.shrink_to_fit();
     application_of(rank).rung = true;
     if (application_of(rank).state == State::asleep && m.done[m.turns[m.waited]]) {
-      cost += us(host.ring_us);
+      cost += to_ns(host.ring_us);
       events_.push(now + cost, kWake, static_cast<std::uint32_t>(2 * rank), 0);
     }
   }

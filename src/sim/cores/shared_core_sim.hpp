@@ -80,7 +80,6 @@ class SharedCoreSim {
     return m.waits || now < m.driven_until_ns;
   }
   void rank_done(int rank, std::int64_t now);
-  std::int64_t us(double value) const { return static_cast<std::int64_t>(value * 1e3); }
   Thread& application_of(int rank) { return threads_[static_cast<std::size_t>(2 * rank)]; }
   Cores& cores_of(int thread) {
     return cores_[static_cast<std::size_t>(thread / 2 / settings_.host.ranks_per_host)];

@@ -5,12 +5,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "sim/virtual_time.hpp"
+
 namespace unisono::sim {
-namespace {
-
-std::int64_t to_ns(double us) { return static_cast<std::int64_t>(us * 1e3); }
-
-}  // namespace
 
 double standard_normal(Rng& rng) {
   const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));

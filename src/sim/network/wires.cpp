@@ -5,13 +5,9 @@
 #include <algorithm>
 
 #include "sim/network/host.hpp"
+#include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
-namespace {
-
-std::int64_t to_ns(double us) { return static_cast<std::int64_t>(us * 1e3); }
-
-}  // namespace
 
 Wires::Wires(const Network& network, const Faults& faults, int ranks, int ranks_per_host,
              std::uint64_t seed, EventQueue& events, std::uint8_t arrival_kind)

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What both simulations agree on: when they begin, when a wait is taken for a hang, and how seeds
+// and digests are mixed. Pure.
+#pragma once
+
+#include <cstdint>
+
+namespace unisono::sim {
+
+inline constexpr std::int64_t kBeginNs = 1'000'000;
+inline constexpr std::int64_t kPatienceNs = 20'000'000'000;
+
+inline std::int64_t to_ns(double us) { return static_cast<std::int64_t>(us * 1e3); }
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  a = (a ^ b) * 0x9E3779B97F4A7C15ull;
+  return a ^ (a >> 29);
+}
+
+}  // namespace unisono::sim

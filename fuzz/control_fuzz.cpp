@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What engines say to each other on the control lane.
-#include "engine/loop/control.hpp"
+// Messages that engines send each other on the control lane.
+#include "engine/control/control.hpp"
 #include "target.hpp"
 
 namespace unisono::fuzz {
@@ -28,7 +28,7 @@ Bytes again(const engine::Control& control) {
 void take_apart(std::span<const std::byte> bytes) {
   auto control = engine::decode_control(bytes);
   if (!control) return;
-  // News of the whole job is written with set 0, whatever set it came with.
+  // Messages about the whole job are written with set 0, whatever set they came with.
   const Bytes written = again(*control);
   auto second = engine::decode_control(written);
   must(second.ok() && written.size() == bytes.size() && again(*second) == written,

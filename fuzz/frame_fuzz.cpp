@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A lane that is given arbitrary bytes, or frames of its own kind with damage: what is delivered is
-// what was sent, in its order, and nothing else.
+// A lane reads arbitrary bytes, or frames of its own kind with damage: it must deliver what was
+// sent, in order, and nothing else.
 #include "target.hpp"
 #include "transport/mesh/link.hpp"
 #include "transport/testing/pipe_stream.hpp"

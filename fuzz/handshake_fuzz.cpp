@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Either end of a handshake against arbitrary bytes, and both ends with somebody between them who
-// changes one message: then they must not both believe that it is done.
+// One end of a handshake reads arbitrary bytes; or both ends run it while somebody between them
+// changes one message, and then they must not both believe that it is done.
 #include <fcntl.h>
 #include <sys/socket.h>
 

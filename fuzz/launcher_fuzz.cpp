@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher and its agents on other hosts say to each other, and lists of hosts.
+// Messages between the launcher and its agents on other hosts, and lists of hosts.
 #include <fcntl.h>
 #include <unistd.h>
 

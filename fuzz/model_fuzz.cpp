@@ -47,7 +47,7 @@ void take_apart(std::span<const std::byte> bytes) {
   }
   const Response answer = decode_response(in);
   if (!in.finished()) return;
-  // An answer that is no error has no use for the words of one.
+  // Without an error the message in the bytes is ignored, so the bytes need not be the same again.
   if (answer.error.ok()) return;
   must(encoded(answer) == Bytes(choices.rest().begin(), choices.rest().end()),
        "a response reads as another than it is");

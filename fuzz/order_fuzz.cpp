@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Whole strategies in the middle of a step that are handed messages nobody sent: they refuse them or
-// digest them, and go on.
+// Gives whole strategies, in the middle of a step, messages that nobody sent: they must refuse or
+// accept them, and go on.
 #include <array>
 
 #include "order/testing/virtual_net.hpp"
@@ -24,7 +24,7 @@ order::VirtualNet net_of(unsigned strategy, unsigned pacing) {
   return net;
 }
 
-// Everybody says everything of two steps, so that there is something to be confused about.
+// All ranks submit two steps, so that the strategies have state that a message could corrupt.
 void say(order::VirtualNet& net) {
   for (int step = 0; step < 2; ++step) {
     net.submit_all(order::tensor_request("x"));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says of itself when it joins, and what the others make of it.
+// What a rank tells about itself when it joins, and what the others do with it.
 #include "rendezvous/identity/peer_record.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "target.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Records of the join: what comes out of a channel is what went in, whatever somebody between does;
-// and what the records say is taken apart.
+// Records of the join: what comes out of a channel must be what was sent into it, whatever somebody
+// in between does; and the contents of the records are parsed.
 #include <fcntl.h>
 #include <sys/socket.h>
 

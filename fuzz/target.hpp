@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A fuzz target: one parser of bytes that others wrote, and real encodings to begin from.
+// A fuzz target: one parser of bytes that others wrote, and valid encodings as seeds.
 // Each *_fuzz.cpp defines seeds() and take_apart(); main.cpp hands them to libFuzzer.
 #pragma once
 
@@ -22,7 +22,7 @@ using Bytes = std::vector<std::byte>;
 
 // Written into fuzz/corpus by scripts/fuzz --seeds.
 std::vector<Bytes> seeds();
-// Must come back whatever the bytes are.
+// Must return, whatever the bytes are.
 void take_apart(std::span<const std::byte> bytes);
 
 inline void must(bool holds, const char* what) {
@@ -40,14 +40,14 @@ inline Bytes bytes_of(std::string_view text) {
   return {raw.begin(), raw.end()};
 }
 
-// A first byte that chooses what the rest is given to.
+// Puts a byte in front that chooses which parser gets the rest.
 inline Bytes chosen(std::uint8_t choice, std::span<const std::byte> rest) {
   Bytes bytes{std::byte{choice}};
   bytes.insert(bytes.end(), rest.begin(), rest.end());
   return bytes;
 }
 
-// Takes small numbers off the front; zeros when nothing is left.
+// Reads small numbers from the front; returns zeros when no bytes are left.
 class Choices {
  public:
   explicit Choices(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -70,7 +70,7 @@ class Choices {
   std::span<const std::byte> rest_;
 };
 
-// Damages a message as two bytes of the input say: where, and which bits. No bits: it stays whole.
+// Damages a message as two bytes of the input say: where, and which bits. No bits: no damage.
 inline bool damage(Bytes& message, Choices& choices) {
   const unsigned at = choices.byte(), bits = choices.byte();
   if (message.empty() || bits == 0) return false;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What members under topo say to each other: lessons, plans, nudges.
+// Messages that members send each other under topo: lessons, plans, nudges.
 #include <array>
 
 #include "order/topo/talk.hpp"
@@ -53,7 +53,7 @@ void nudge(std::span<const std::byte> bytes) {
 
 constexpr std::array kParsers = {lesson, plan, nudge};
 
-// Behind the byte that says what kind of message it is.
+// Returns the first message without the byte that says what kind it is.
 Bytes body(const std::vector<order::OrderMessage>& messages) {
   must(!messages.empty(), "nothing was said");
   return {messages.front().bytes.begin() + 1, messages.front().bytes.end()};

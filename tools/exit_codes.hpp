@@ -9,7 +9,7 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kJobFailed = 1;
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kMachineLacks = 3;
-// A job ended by a signal to the launcher gives 128 + its number: 130 for Ctrl-C, 143 for SIGTERM.
+// When a signal to the launcher ends a job: 128 + its number, 130 for Ctrl-C, 143 for SIGTERM.
 inline constexpr int kSignalBase = 128;
 
 }  // namespace unisono::tools

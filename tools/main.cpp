@@ -18,7 +18,7 @@
 int main(int argc, char** argv) {
   using namespace unisono::tools;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  // Programs have arguments of their own, so `run` divides its line before anything is parsed.
+  // Programs have arguments of their own, so `run` splits its line before anything is parsed.
   if (!arguments.empty() && arguments[0] == "run") {
     return run_command({arguments.begin() + 1, arguments.end()});
   }

@@ -13,7 +13,7 @@
 
 namespace unisono::tools {
 
-// A bar on standard error, for people who wait more than two seconds; ten times a second at most.
+// A bar on standard error, for people who wait more than two seconds; at most ten times a second.
 class ProgressBar {
  public:
   explicit ProgressBar(bool wanted) : wanted_(wanted && ::isatty(2) == 1) {}

@@ -21,7 +21,7 @@ inline std::string fixed(double value, int digits) {
   return text;
 }
 
-// Columns that a terminal shows, not bytes.
+// Counts the columns that a terminal shows, not bytes.
 inline std::size_t width_of(std::string_view text) {
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));

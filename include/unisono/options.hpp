@@ -37,7 +37,7 @@ struct UNISONO_API Options {
   bool fuse_groups = false;
   std::string join_divisor = "size";
 
-  // When a fault is called a fault.
+  // When something counts as a fault.
   double heartbeat_s = 1.0;
   double suspect_s = 3.0;
   double dead_s = 4.0;
@@ -69,12 +69,39 @@ struct UNISONO_API Options {
   std::uint64_t agreed_hash() const;
 };
 
+// A name that an option allows, and what it means; "" where the name says it all.
+struct OptionChoice {
+  std::string_view name;
+  std::string_view about;
+};
+
+enum class OptionForm : std::uint8_t {
+  choice,
+  bytes,
+  count,
+  flag,
+  seconds,
+  milliseconds,
+  microseconds_or_auto,
+  file,
+  cpu_sets
+};
+
+// What the value of an option looks like.
+struct OptionKind {
+  OptionForm form = OptionForm::choice;
+  std::span<const OptionChoice> choices = {};  // choice: what is allowed
+  std::int64_t least = 0;                      // count: the smallest that is allowed
+};
+// "one of a|b|c", "bytes", "a count from 2": as --help prints it.
+UNISONO_API std::string kind_text(const OptionKind& kind);
+
 // One row per option: the single source of the environment, the documentation and --help.
 struct OptionRow {
   std::string_view key;          // "fusion_bytes"
   std::string_view variable;     // "UNISONO_FUSION_BYTES"
   std::string_view alias;        // "HOROVOD_FUSION_THRESHOLD" or ""
-  std::string_view kind;         // "bytes", "seconds", "flag", "one of a|b|c", ...
+  OptionKind kind;
   bool agreed;                   // must be the same on every rank
   std::string_view help;
 };

@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 the unisono authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every number an engine counts, once. The engine's counters, unisono::Stats, unisono_stat_*() of C,
- * Engine.stats() of Python and docs/STATISTICS.md are made of these rows.
+ * Every number that an engine counts, listed once. The engine's counters, unisono::Stats,
+ * unisono_stat_*() of C, Engine.stats() of Python and docs/STATISTICS.md are made of these rows.
  *   COUNT(name, about)  counted by the engine
  *   TIME(name, about)   nanoseconds counted by the engine, shown as seconds under name_s
- *   NOW_COUNT(name, about), NOW_SECONDS(name_s, about)  read off when asked
+ *   NOW_COUNT(name, about), NOW_SECONDS(name_s, about)  read when asked for
  */
 #ifndef UNISONO_STATS_TABLE_H
 #define UNISONO_STATS_TABLE_H

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong, for whom, why, and the mend: the one error type of unisono.
-// A Status is an immutable value, cheap when ok; it travels with the Ticket and never throws.
+// What went wrong, for whom, why, and how to fix it: the only error type of unisono.
+// A Status is an immutable value, cheap when ok; a Ticket returns it, and it is never thrown.
 #pragma once
 
 #include <cassert>

@@ -65,13 +65,13 @@ typedef enum {
   UNISONO_AND = 5, UNISONO_OR = 6, UNISONO_ADASUM = 7
 } unisono_op;
 
-/* Called on the engine's thread when an operation ends: its status code and the words for it, which
- * are valid during the call. It must not wait on a ticket of the engine. */
+/* Called on the engine's thread when an operation ends, with its status code and message. The
+ * message is valid during the call only. The callback must not wait on a ticket of the engine. */
 typedef void (*unisono_callback)(int code, const char* message, void* context);
 
-/* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. A library
- * that is newer than this header reads the fields below only; one that is older refuses fields it
- * does not know unless they are zero. */
+/* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. A
+ * library that is newer than this header reads only the fields below; an older one refuses fields
+ * that it does not know unless they are zero. */
 typedef struct {
   size_t size;
   unisono_op op;
@@ -90,12 +90,12 @@ static inline unisono_call unisono_call_init(void) {
 }
 
 UNISONO_C_API const char* unisono_version(void);
-/* The last error of this thread, with who, what, why and the mend; "" when none. */
+/* The last error of this thread: who, what, why and how to fix it; "" when there was none. */
 UNISONO_C_API const char* unisono_last_error(void);
 /* The rank blamed for the last error of this thread, or -1. */
 UNISONO_C_API int unisono_last_culprit(void);
 
-/* options: "key=value" lines over the environment's, or NULL. */
+/* options: "key=value" lines that override the environment's, or NULL. */
 UNISONO_C_API int unisono_join(const char* options, unisono_engine** engine);
 UNISONO_C_API void unisono_leave(unisono_engine* engine);
 UNISONO_C_API int unisono_init(void);
@@ -108,19 +108,20 @@ UNISONO_C_API void unisono_world_free(unisono_world* world);
 UNISONO_C_API int unisono_join_world(unisono_world* world, int rank, const char* options,
                                      unisono_engine** engine);
 
-/* -1 and unisono_last_error() when there is no engine. */
+/* Returns -1 and sets unisono_last_error() when there is no engine. */
 UNISONO_C_API int unisono_rank(unisono_engine* engine);
 UNISONO_C_API int unisono_size(unisono_engine* engine);
 UNISONO_C_API int unisono_local_rank(unisono_engine* engine);
 UNISONO_C_API int unisono_local_size(unisono_engine* engine);
 
-/* output may equal input; it is written whole or not at all. The buffers stay valid until the
- * ticket is done. A call that fails at once still gives its error as the return value. */
+/* output may equal input; it is written whole or not at all. The buffers must stay valid until the
+ * ticket is done. A call that fails at once also returns its error. */
 UNISONO_C_API int unisono_allreduce(unisono_engine* engine, const char* name, unisono_dtype dtype,
                                     int dims, const int64_t* shape, const void* input,
                                     void* output, const unisono_call* call,
                                     unisono_ticket** ticket);
-/* All or nothing: count tensors of any shapes, ready and run as one unit. tickets has count slots. */
+/* All or nothing: count tensors of any shapes are ready and run as one unit. tickets has count
+ * slots. */
 UNISONO_C_API int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int count,
                                             const char* const* names, unisono_dtype dtype,
                                             const int* dims, const int64_t* const* shapes,
@@ -150,9 +151,9 @@ UNISONO_C_API int unisono_prepare_allreduce(unisono_engine* engine, const char* 
                                             const void* input, void* output,
                                             const unisono_call* call,
                                             unisono_persistent** persistent);
-/* Runs it on what the input holds now. The ticket of the run before must be done. */
+/* Runs it on what the input holds now. The ticket of the previous run must be done. */
 UNISONO_C_API int unisono_start(unisono_persistent* persistent, unisono_ticket** ticket);
-/* Collective: every member releases it. The handle is gone afterwards, whatever is returned. */
+/* Collective: every member releases it. The handle is invalid afterwards, even after an error. */
 UNISONO_C_API int unisono_release(unisono_persistent* persistent);
 UNISONO_C_API int unisono_barrier(unisono_engine* engine, uint32_t process_set);
 /* Waits until every rank has joined; last_rank receives the last one. */
@@ -162,9 +163,9 @@ UNISONO_C_API int unisono_join_ranks(unisono_engine* engine, int* last_rank);
 UNISONO_C_API int unisono_switch_order(unisono_engine* engine, const char* strategy,
                                        uint32_t process_set);
 
-/* Memory that all ranks of the host map: tensors in it are reduced where they stand. Zero, aligned to
- * 4 KiB; a tensor that is being reduced when a rank dies is left undefined. A block may outlive its
- * engine. */
+/* Memory that all ranks of the host map: tensors in it are reduced in place. It is zero and aligned
+ * to 4 KiB. A tensor that is being reduced when a rank dies is left undefined. A block may outlive
+ * its engine. */
 UNISONO_C_API int unisono_arena_allocate(unisono_engine* engine, size_t bytes,
                                          unisono_block** block);
 UNISONO_C_API void* unisono_block_data(unisono_block* block);
@@ -174,14 +175,14 @@ UNISONO_C_API void unisono_block_free(unisono_block* block);
 UNISONO_C_API size_t unisono_arena_used(unisono_engine* engine);
 UNISONO_C_API size_t unisono_arena_capacity(unisono_engine* engine);
 
-/* What the engine has counted since it joined, by the names in unisono/stats_table.h; the first for
- * numbers, the second for those that end in _s. */
+/* What the engine has counted since it joined, by the names in unisono/stats_table.h. The first
+ * function is for counts, the second for the names that end in _s. */
 UNISONO_C_API int unisono_stat_count(unisono_engine* engine, const char* name, uint64_t* value);
 UNISONO_C_API int unisono_stat_seconds(unisono_engine* engine, const char* name, double* value);
 /* All names; the list ends with NULL and lives as long as the process. */
 UNISONO_C_API const char* const* unisono_stat_names(void);
-/* Who is slow, in a sentence: at most size - 1 bytes of it and a zero go to text. slow_rank, unless
- * NULL, receives the rank, or -1 when nobody stands out. */
+/* Names the slow rank in a sentence: writes at most size - 1 bytes of it and a zero to text.
+ * slow_rank, unless NULL, receives the rank, or -1 when no rank stands out. */
 UNISONO_C_API int unisono_verdict(unisono_engine* engine, char* text, size_t size, int* slow_rank);
 
 /* Writes a timeline for chrome://tracing or Perfetto until it is stopped; rank 3 of run.json writes

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// unisono for C++: an Engine joins a job; named collectives go in, Tickets come out.
+// unisono for C++: an Engine joins a job; every named collective returns a Ticket.
 //
 //   auto engine = unisono::Engine::join().value();
 //   std::vector<float> gradient = ...;
@@ -9,7 +9,7 @@
 //   if (auto status = ticket.wait(); !status) { /* status.message() says who, what, why */ }
 //
 // Thread safety: every method of Engine and Ticket may be called from any thread.
-// Lifetime: buffers given to a collective stay valid and untouched until its Ticket is done.
+// Lifetime: buffers given to a collective must stay valid and untouched until its Ticket is done.
 // A result is either complete or the output was never written.
 #pragma once
 
@@ -36,7 +36,7 @@ class EngineCore;
 class WorldCore;
 }  // namespace engine
 
-// What a finished operation gave beyond what was written to the caller's output.
+// What a finished operation returns in addition to what was written to the caller's output.
 struct Output {
   DType dtype = DType::f32;
   Shape shape;
@@ -52,14 +52,15 @@ class UNISONO_API Ticket {
   explicit Ticket(std::shared_ptr<TicketState> state) : state_(std::move(state)) {}
 
   bool valid() const { return state_ != nullptr; }
-  // Who asks and hears yes, waits, reads the output or has a callback run has seen the operation
-  // done: what is submitted from then on may depend on it, and plans are made accordingly.
+  // A program has seen that an operation is done when done() returned true, when it waited or read
+  // the output, or when its callback ran. What it submits from then on may depend on the result,
+  // and plans take that into account.
   bool done() const;
-  // Why the operation has failed already; ok otherwise, so that it does not tell whether it is done.
+  // Why the operation has already failed; ok otherwise, so ok does not tell whether it is done.
   Status refusal() const;
   // Blocks until done. The waiting thread may drive the engine itself instead of sleeping.
   Status wait() const;
-  // Gives timed_out when the deadline passes first; the operation stays in flight.
+  // Returns timed_out when the deadline passes first; the operation stays in flight.
   Status wait_for(std::chrono::nanoseconds limit) const;
   const std::string& name() const;
   // Valid once wait() returned ok, as long as a Ticket of this claim lives.
@@ -72,7 +73,7 @@ class UNISONO_API Ticket {
 using ProcessSetId = std::uint32_t;
 inline constexpr ProcessSetId kWorld = 0;
 
-// What every collective accepts; unset fields have the meaning most people want.
+// What every collective accepts; unset fields have the usual meaning.
 struct Settings {
   ReduceOp op = ReduceOp::average;
   double prescale = 1.0;
@@ -100,7 +101,7 @@ struct Operation {
   std::shared_ptr<void> keep_alive = {};    // held until the operation ends
 };
 
-// Seats for ranks that are threads of one process. Must outlive no one: engines share it.
+// The job of ranks that are threads of one process. Engines share its ownership.
 class UNISONO_API ThreadWorld {
  public:
   explicit ThreadWorld(int size);
@@ -111,8 +112,8 @@ class UNISONO_API ThreadWorld {
   std::shared_ptr<engine::WorldCore> core_;
 };
 
-// A piece of memory that all ranks of the host map. Collectives on it need no copies. Freed when the
-// last copy of the handle goes; it may outlive the engine.
+// A piece of memory that all ranks of the host map. Collectives on it need no copies. It is freed
+// when the last copy of the handle is destroyed; it may outlive the engine.
 class UNISONO_API ArenaBlock {
  public:
   ArenaBlock() = default;
@@ -131,13 +132,13 @@ class UNISONO_API ArenaBlock {
   std::size_t bytes_ = 0;
 };
 
-// Tensors allocated here are reduced where they stand, at memory speed, by the ranks of one host.
-// The price: a tensor in the arena that is being reduced when a rank dies is left undefined, where
-// any other tensor would be untouched.
+// Tensors allocated here are reduced in place, at memory speed, by the ranks of one host. The
+// disadvantage: a tensor in the arena that is being reduced when a rank dies is left undefined,
+// while any other tensor would be untouched.
 class UNISONO_API Arena {
  public:
   explicit Arena(std::shared_ptr<engine::EngineCore> core) : core_(std::move(core)) {}
-  // Aligned to 4 KiB and zero. out_of_memory when the arena or the machine has no room.
+  // The block is zero and aligned to 4 KiB. out_of_memory: the arena or the machine has no room.
   Result<ArenaBlock> allocate(std::size_t bytes) const;
   std::size_t used() const;
   std::size_t capacity() const;
@@ -147,16 +148,16 @@ class UNISONO_API Arena {
 };
 
 // An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
-// Persistent operations are independent of each other and of everything named: ranks may start
-// them in any order. Valid as long as its engine, its process set, and until it is released.
+// Persistent operations are independent of each other and of everything named: ranks may start them
+// in any order. Valid as long as its engine and its process set, and until it is released.
 class UNISONO_API Persistent {
  public:
   Persistent() = default;
   Persistent(std::shared_ptr<engine::EngineCore> core, std::uint32_t id)
       : core_(std::move(core)), id_(id) {}
-  // The previous Ticket must be done; a Ticket that fails at once says so otherwise.
+  // The previous Ticket must be done; otherwise this returns a Ticket that has already failed.
   Ticket start() const;
-  // Collective: every member releases it. Its share of the board and of the arena can be used again.
+  // Collective: every member releases it. Its part of the board and of the arena can be used again.
   // A run that is not done fails with shut_down.
   Status release() const;
 
@@ -176,11 +177,12 @@ struct Identity {
   std::string source;                       // which launcher's environment was used
 };
 
-// Which CPUs are whose, by the option cpu_sets. The engine has bound its own threads; the other two
-// sets are a plan that the program follows by binding its threads. All empty when there is none.
+// Which CPUs are for which threads, by the option cpu_sets. The engine has bound its own threads;
+// the other two sets are a plan that the program follows by binding its threads. All sets are empty
+// when there is no plan.
 struct Placement {
   std::vector<int> engine;
-  std::vector<int> input;  // empty although the others are not: shares with compute
+  std::vector<int> input;  // when only this is empty, input shares with compute
   std::vector<int> compute;
   std::string reason;                       // in a sentence: what was planned from what, or why not
 };
@@ -194,7 +196,7 @@ struct Stats {
 #undef UNISONO_COUNT
 #undef UNISONO_TIME
 #undef UNISONO_SECONDS
-  // Whom the others waited for during the last seconds; -1 when nobody stands out.
+  // The rank that the others waited for during the last seconds; -1 when no rank stands out.
   Rank slow_rank = -1;
   std::string verdict;                      // the same in a sentence
 };
@@ -206,7 +208,7 @@ struct Timing {
   std::uint64_t bucket = 0;
   double submitted_us = 0;                  // on this rank's monotonic clock
   double negotiation_us = 0;                // until all ranks had agreed
-  double wait_tensors_us = 0;               // until the buckets before it were through
+  double wait_tensors_us = 0;               // until the buckets before it were done
   double pack_us = 0;
   double wait_data_us = 0;                  // until the last rank was there (shared memory only)
   double move_us = 0;
@@ -216,7 +218,7 @@ struct Timing {
 class UNISONO_API Engine {
  public:
   // Joins the job described by the environment (unisono run, torchrun, mpirun, srun), or a job of
-  // one when there is none.
+  // one rank when there is none.
   static Result<Engine> join();
   static Result<Engine> join(Options options);
   // The same, with the variables that say who this process is and where rank 0 listens
@@ -237,8 +239,8 @@ class UNISONO_API Engine {
   const Options& options() const;
   const Placement& placement() const;
 
-  // Tensors and barriers are submitted through these two; a bad argument gives a Ticket that is
-  // already done. Names that begin with "unisono." are the engine's own.
+  // Tensors and barriers are submitted through these two; for an invalid argument they return a
+  // Ticket that is already done. Names that begin with "unisono." are reserved for the engine.
   Ticket submit(Operation operation, Settings settings = {});
   // All-or-nothing: the operations become ready, run and are checked across ranks as one unit.
   std::vector<Ticket> submit_group(std::string_view group, std::vector<Operation> operations,
@@ -296,7 +298,7 @@ class UNISONO_API Engine {
   // run.3.json). Local; a timeline that runs already is closed first.
   Status start_timeline(const std::string& path, bool mark_cycles = false);
   void stop_timeline();
-  // All ranks agree on another ordering strategy from here on; nothing in flight is lost. Collective.
+  // Collective: all ranks use another ordering strategy from here on; nothing in flight is lost.
   Ticket switch_order(std::string_view strategy, ProcessSetId set = kWorld);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
   void shutdown();
@@ -318,12 +320,12 @@ class UNISONO_API Engine {
   std::shared_ptr<engine::EngineCore> core_;
 };
 
-// What runs of a list have in common: as many tensors, or about as many bytes.
+// What is about equal in all runs of a list: the number of tensors, or the bytes.
 enum class Balance { count, bytes };
 
-// Cuts a list of tensors, given by their sizes in bytes, into contiguous runs for submit_group: the
-// number of tensors in each. bytes: the heaviest run is as light as can be. There are groups runs,
-// or one per tensor when groups is larger; none is empty. groups is 1 or more.
+// Cuts a list of tensors, given by their sizes in bytes, into contiguous runs for submit_group;
+// returns the number of tensors in each. bytes: the largest run is as small as possible. There are
+// `groups` runs, or one per tensor when groups is larger; none is empty. groups is 1 or more.
 UNISONO_API std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes,
                                                   std::size_t groups,
                                                   Balance balance = Balance::count);

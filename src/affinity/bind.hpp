@@ -10,13 +10,13 @@
 
 namespace unisono::affinity {
 
-// Ascending; empty when the kernel does not tell.
+// Returns the CPUs in ascending order; empty when the kernel does not report them.
 std::vector<int> bound_cpus();
-// Ok only when the kernel, asked afterwards, names exactly these CPUs.
+// Returns ok only when the kernel afterwards reports exactly these CPUs.
 Status bind_this_thread(std::span<const int> cpus);
 
-// Binds the calling thread for a scope, in which the threads are made that shall inherit the mask.
-// No CPUs: does nothing.
+// Binds the calling thread for a scope. Threads that are made in the scope inherit the mask. Does
+// nothing when there are no CPUs.
 class ScopedBinding {
  public:
   explicit ScopedBinding(std::span<const int> cpus);

@@ -10,7 +10,7 @@
 namespace unisono::affinity {
 namespace {
 
-// Each body runs on a thread of its own, whose mask may be spoilt.
+// Each body runs on a thread of its own, whose mask it may change.
 template <typename Body>
 void on_a_thread(Body body) {
   std::thread(body).join();

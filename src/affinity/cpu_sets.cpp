@@ -40,8 +40,8 @@ Placement off(std::string why, const Topology& topology) {
 }
 
 Placement plan_fraction(const Topology& topology, int local_rank, int local_size, double fraction) {
-  // The quota is time, not CPUs: containers that bound themselves to the same few CPUs of a shared
-  // machine would queue there while the rest is idle.
+  // The quota limits time, not CPUs: if containers bound themselves to the same few CPUs of a
+  // shared machine, they would queue there while the other CPUs are idle.
   if (topology.quota < static_cast<int>(topology.allowed.size())) {
     return off("the cgroup's quota is less than the CPUs it may run on, and other containers use "
                "those too; give this one CPUs of its own (cpuset), or list CPUs in cpu_sets",
@@ -86,7 +86,7 @@ std::vector<Cpus> cores_of_rank(const Topology& topology, int local_rank, int lo
   const auto first = [&](std::size_t k) { return (k * ranks + nodes - 1) / nodes; };
   for (std::size_t k = 0; k < nodes; ++k) {
     const std::size_t here = first(k + 1) - first(k);
-    // A mask may leave a node fewer cores than ranks: then all cores are dealt as one row.
+    // A mask may leave a node fewer cores than ranks: then nodes are ignored.
     if (topology.nodes[k].cores.size() < here) return part_of(all, rank, ranks);
     if (rank >= first(k) && rank < first(k + 1)) {
       mine = part_of(topology.nodes[k].cores, rank - first(k), here);
@@ -118,7 +118,7 @@ Result<Placement> place_rank(std::string_view cpu_sets, int local_rank, int loca
   if (!request) {
     return Status(Code::invalid_argument, cat("cpu_sets: \"", cpu_sets, "\" cannot be read"));
   }
-  // Reading the machine takes milliseconds; who asks for nothing does not pay for it.
+  // Reading the topology takes milliseconds, so it is not done when nothing is requested.
   return plan_cpu_sets(request->off() ? Topology{} : read_topology(), local_rank, local_size,
                        *request);
 }

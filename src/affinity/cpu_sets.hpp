@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Static partitioning of a host's cores: every rank gets a share of its own, by NUMA node first, and
+// Static partitioning of a host's cores: every rank gets its own share, by NUMA node first, and
 // within it the engine's threads, the input pipeline and the compute get sets that do not overlap.
-// Whole cores only: hyper-threads of one core are never in two sets. Pure but for place_rank();
-// ranks of a host that see the same topology get disjoint shares without speaking to each other.
+// Whole cores only: hyper-threads of one core are never in two sets. Pure except for place_rank();
+// ranks of a host that see the same topology get disjoint shares without communicating.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ namespace unisono::affinity {
 // The cores of one rank of a host; none when there are fewer cores than ranks.
 std::vector<Cpus> cores_of_rank(const Topology& topology, int local_rank, int local_size);
 
-// A fraction that cannot be had without leaving compute less than a core gives empty sets, and the
-// reason. Lists are taken as they are; a CPU that is not allowed is an error.
+// When a fraction would leave compute less than a core, returns empty sets and the reason. Lists
+// are used as they are; a CPU that is not allowed is an error.
 Result<Placement> plan_cpu_sets(const Topology& topology, int local_rank, int local_size,
                                 const CpuRequest& request);
 

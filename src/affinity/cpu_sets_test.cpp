@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// CPUs are numbered as most servers do: the second hyper-threads after all first ones.
+// CPUs are numbered as on most servers: the second hyper-threads after all first ones.
 Topology machine(int nodes, int cores_per_node, int threads = 1) {
   Topology topology;
   const int cores = nodes * cores_per_node;

@@ -30,8 +30,8 @@ Machine load(const char* synthetic) {
   return hwloc_topology_load(machine) == 0 ? std::move(owned) : nullptr;
 }
 
-// Moves the CPUs of the set that are left out of left: two nodes may claim the same ones, where one
-// of them is memory of another kind.
+// Removes the CPUs of the set from `left` and returns them. Two nodes may claim the same CPUs,
+// where one of the nodes is memory of another kind; the first one gets them.
 Cpus take(std::set<int>& left, hwloc_const_bitmap_t set) {
   Cpus cpus;
   for (auto it = left.begin(); it != left.end();) {
@@ -51,7 +51,7 @@ std::vector<Cpus> take_cores(hwloc_topology_t machine, Cpus cpus) {
       cores.push_back(std::move(threads));
     }
   }
-  // Some virtual machines do not tell which CPUs make a core.
+  // Some virtual machines do not report which CPUs form a core.
   for (const int cpu : left) cores.push_back({cpu});
   return cores;
 }
@@ -75,7 +75,7 @@ std::optional<Topology> topology_from_hwloc(Cpus allowed, const char* synthetic)
   while ((node = hwloc_get_next_obj_by_type(machine.get(), HWLOC_OBJ_NUMANODE, node)) != nullptr) {
     add_node(static_cast<int>(node->os_index), take(left, node->cpuset));
   }
-  // A CPU that no node claims is still this process's to use.
+  // This process may also use CPUs that no node claims.
   add_node(-1, Cpus(left.begin(), left.end()));
   topology.quota = static_cast<int>(allowed.size());
   topology.allowed = std::move(allowed);

@@ -24,19 +24,19 @@ inline constexpr Mark mark(std::uint64_t operation, std::uint64_t progress) {
   return (operation << kProgressBits) + progress;
 }
 
-// What an operation shows: where its window is, or a message of a few words, in the cache line of the
-// counter that announces it. One line per parity, so that an operation never writes what a slower
-// member still reads of the one before.
+// What an operation publishes: where its window is, or a message of a few words, in the cache line
+// of the counter that announces it. There is one line per parity, so that an operation never
+// overwrites what a slower member still reads of the previous one.
 struct alignas(128) BoardLine {
-  std::atomic<Mark> in{0};                  // the owner's contribution is readable so far
+  std::atomic<Mark> in{0};                  // how much of the owner's contribution is readable
   std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
-  std::atomic<std::uint64_t> terms{0};  // which bucket, and how the owner takes part; LocalMachine
+  std::atomic<std::uint64_t> terms{0};  // which bucket, how the owner takes part; see LocalMachine
   std::atomic<std::uint64_t> result{0};     // offset of the owner's part of the result
   std::byte message[kInlineBytes];
 };
 static_assert(sizeof(BoardLine) == 128);
 struct alignas(128) BoardCounters {
-  std::atomic<Mark> out{0};                 // the owner's part of the result is readable so far
+  std::atomic<Mark> out{0};                 // how much of the owner's result part is readable
   std::atomic<Mark> done{0};                // the owner reads nothing more of this operation
   std::atomic<std::uint64_t> lease{0};      // counts how often the slot was given to a team
 };

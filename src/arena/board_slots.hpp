@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Which slots of this rank's board are in use. A slot is given to one team at a time; who takes one
-// finds its counters at zero, and nobody else looks at it: the last users have all closed.
+// Which slots of this rank's board are in use. A slot belongs to one team at a time. A team that
+// takes one finds its counters at zero, and nobody else reads it: all members of the previous team
+// have closed.
 // Thread: the engine's driver.
 #pragma once
 
@@ -18,12 +19,12 @@ namespace unisono::arena {
 
 class BoardSlots {
  public:
-  // Those below `reserved` are never given out.
+  // Slots below `reserved` are never handed out.
   explicit BoardSlots(std::size_t reserved) {
     for (std::size_t i = 0; i < reserved && i < kBoardSlots; ++i) taken_.set(i);
   }
   std::size_t free() const { return kBoardSlots - taken_.count(); }
-  // count slots of the owner's board, their counters at zero; none when there are not so many.
+  // Takes `count` slots of the owner's board, their counters at zero; none when fewer are free.
   std::vector<std::size_t> take(std::size_t count, Segment& own) {
     std::vector<std::size_t> slots;
     if (free() < count) return slots;
@@ -42,7 +43,8 @@ class BoardSlots {
 
  private:
   static void clear(BoardSlot& slot) {
-    // First: whoever has not yet seen that the last team closed here sees it by the new lease.
+    // This comes first: a member that has not yet seen that the previous team closed here sees it
+    // by the new lease.
     slot.counters.lease.fetch_add(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     for (BoardLine& line : slot.line) {
@@ -52,14 +54,14 @@ class BoardSlots {
     }
     slot.counters.out.store(0, std::memory_order_relaxed);
     slot.counters.done.store(0, std::memory_order_relaxed);
-    // Before the message that tells the others where to look.
+    // Must come before the message that tells the others which slots to read.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 
   std::bitset<kBoardSlots> taken_;
 };
 
-// Some slots for as long as this lives.
+// Holds some slots as long as this object lives.
 class SlotLease {
  public:
   SlotLease() = default;
@@ -89,7 +91,7 @@ class SlotLease {
   std::vector<std::size_t> slots_;
 };
 
-// The slot that a member's packed lease names as its index-th, or kBoardSlots when it has none.
+// Returns the index-th slot of a member's packed lease, or kBoardSlots when there is none.
 inline std::size_t slot_in(std::uint64_t packed, std::size_t index) {
   const std::size_t number = packed >> (8 * index) & 0xFF;
   return number == 0 || number > kBoardSlots ? kBoardSlots : number - 1;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Hands out ranges of a segment. Thread-safe. First fit over a map of free ranges, which stays short
-// because a training job asks for the same few sizes again and again.
+// Hands out ranges of a segment. Thread-safe. Uses first fit over a map of free ranges, which stays
+// short because a training job asks for the same few sizes again and again.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Heap {
  public:
   Heap(std::size_t begin, std::size_t end);
 
-  // Offset of a range aligned to `alignment` (a power of two); nullopt when none is left.
+  // Returns the offset of a range with this alignment (a power of two); nullopt when none is left.
   std::optional<std::size_t> take(std::size_t bytes, std::size_t alignment);
   void give_back(std::size_t offset);
   std::size_t used() const;
@@ -23,7 +23,7 @@ class Heap {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> free_;   // offset -> bytes, never touching
+  std::map<std::size_t, std::size_t> free_;   // offset -> bytes; ranges never touch each other
   std::map<std::size_t, std::size_t> taken_;
   std::size_t used_ = 0, high_water_ = 0;
 };

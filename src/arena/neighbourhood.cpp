@@ -41,7 +41,7 @@ Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size
   constexpr std::size_t kPage = 2 << 20;
   bytes = (std::max(bytes, 2 * kBoardBytes) + kPage - 1) / kPage * kPage;
   auto own = Segment::create(bytes);
-  // Where address space is rationed (ulimit -v), a smaller arena is better than none.
+  // Where address space is limited (ulimit -v), a smaller arena is better than none.
   while (automatic && !own && bytes / 2 >= kLeastBytes) {
     bytes = bytes / 2 / kPage * kPage;
     own = Segment::create(bytes);

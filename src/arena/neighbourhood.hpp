@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of this host as one of them sees them: its own segment with the heap in it, and the
-// segments of the others as mapped here. Whoever can be mapped is a neighbour; names prove nothing.
-// Thread: built while joining, immutable afterwards but for the heap, which locks.
+// The ranks of this host as seen by one of them: its own segment, with the heap in it, and the
+// segments of the others as mapped here. A rank is a neighbour when its segment can be mapped; host
+// names are not compared.
+// Thread: built while joining, immutable afterwards except for the heap, which locks.
 #pragma once
 
 #include <memory>
@@ -33,13 +34,13 @@ class Neighbourhood {
   Heap& heap() { return *heap_; }
   std::shared_ptr<Segment> share_own() const { return own_; }
 
-  // keeper holds what the bell lives in.
+  // keeper keeps the memory of the bell alive.
   void add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell,
            std::shared_ptr<const void> keeper);
   // Which pairs of ranks map each other; every rank has the same table.
   void settle(std::vector<std::vector<bool>> shares) { shares_ = std::move(shares); }
 
-  // Whether every member maps every other: the same answer on all of them.
+  // Whether every member maps every other; all members get the same answer.
   bool covers(const Members& members) const;
   std::vector<Neighbour> neighbours(const Members& members) const;
 

@@ -22,7 +22,7 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 std::byte* map_shared(int fd, std::size_t bytes) {
   void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
-  // A killed rank's core dump should not carry everybody's gradients; huge pages save walks.
+  // A killed rank's core dump should not contain all ranks' gradients; huge pages save page walks.
   ::madvise(at, bytes, MADV_DONTDUMP);
   ::madvise(at, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(at);
@@ -34,8 +34,9 @@ Status refused(std::string_view what, std::size_t bytes) {
                     std::strerror(errno), "; lower arena_bytes or raise the limit (ulimit -v)"));
 }
 
-// 0, or why not. A signal makes the kernel give back all the pages of the call it interrupts, so the
-// same call could be interrupted for ever by a timer, e.g. a profiler's: the next one is shorter.
+// Returns 0 or an errno. When a signal interrupts the call, the kernel frees all the pages of that
+// call, so a timer, e.g. a profiler's, could interrupt the same call for ever: the next one is
+// shorter.
 int allocate(int memory, int mode, std::size_t offset, std::size_t bytes) {
   constexpr std::size_t kLeast = 4096;
   for (std::size_t piece = bytes; bytes > 0;) {

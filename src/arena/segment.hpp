@@ -19,9 +19,9 @@ namespace unisono::arena {
 class Segment {
  public:
   Segment() = default;
-  // Makes this rank's own. unavailable, with the mend, when the machine refuses.
+  // Makes this rank's own segment. Returns unavailable, with a remedy, when the machine refuses.
   static Result<Segment> create(std::size_t bytes);
-  // Maps a peer's, after checking that it is sealed against shrinking and speaks this layout.
+  // Maps a peer's segment, after checking that it is sealed against shrinking and has this layout.
   static Result<Segment> map(Fd memory);
 
   Segment(Segment&& other) noexcept;
@@ -38,9 +38,9 @@ class Segment {
   std::size_t offset_of(const void* address) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
   }
-  // Takes physical pages for a range now, so that shortage is an error here and not a signal later.
+  // Allocates physical pages now, so that a shortage is an error here and not a signal later.
   Status commit(std::size_t offset, std::size_t bytes);
-  // Gives the pages of a range back to the machine; it reads as zero afterwards.
+  // Frees the physical pages of a range; it reads as zero afterwards.
   void discard(std::size_t offset, std::size_t bytes);
 
  private:

@@ -44,7 +44,7 @@ std::size_t committed_bytes(const Segment& segment) {
   return static_cast<std::size_t>(about.st_blocks) * 512;
 }
 
-// As a profiler's timer does it to every long call: short ones come through.
+// Signals interrupt every long call, as a profiler's timer does; short calls succeed.
 TEST(Segment, CommitsInShorterPiecesWhatSignalsInterrupt) {
   const DeniedCall longer_than{SYS_fallocate, EINTR, 3, 64 << 10};
   const Denied answer = run_denied(longer_than, [] {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Many threads push, one takes everything at once. Pushing rings the owner's doorbell.
-// Whoever closes it gets what nobody took; from then on a push is refused, so that nothing can lie
-// in a box that nobody looks into any more.
+// Closing returns the items that nobody took; from then on a push is refused, so that no item can
+// stay in an inbox that nobody reads any more.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@ class Inbox {
   static_assert(std::is_nothrow_move_constructible_v<T>);
   explicit Inbox(Ringer owner) : owner_(owner) {}
 
-  // False when the box is closed: the item stays with the caller, as it does when memory is short
-  // (bad_alloc).
+  // Returns false when the inbox is closed: the item stays with the caller, as it does when memory
+  // is short (bad_alloc).
   [[nodiscard]] bool push(T&& item) {
     if (!push_quietly(std::move(item))) return false;
     ring();
     return true;
   }
-  // For who may become the owner at once: otherwise ring() must follow.
+  // For a caller that may become the owner at once; if it does not, it must call ring().
   [[nodiscard]] bool push_quietly(T&& item) {
     std::lock_guard lock(mutex_);
     if (closed_) return false;

@@ -74,8 +74,8 @@ TEST(Inbox, EveryItemIsTakenOrGivenBackOrRefusedWhenClosedInARace) {
   }
 }
 
-// The owner sleeps by the doorbell protocol, with no time limit that could hide a lost wake-up
-// short of the one that fails the test.
+// The owner sleeps by the doorbell protocol. The only time limit is the one that fails the test, so
+// that a lost wake-up is not hidden.
 TEST(Inbox, LosesNothingWhenManyThreadsPushToASleepingOwner) {
   constexpr int kThreads = 4, kEach = 2000;
   Doorbell bell;

@@ -15,11 +15,9 @@ constexpr std::size_t kBlock = 1024;        // elements that stay in the first-l
 
 class Cast final : public Codec {
  public:
-  Cast(std::string_view name, std::string_view about, std::optional<DType> small)
-      : name_(name), about_(about), small_(small) {}
+  Cast(std::string_view name, std::optional<DType> small) : name_(name), small_(small) {}
 
   std::string_view name() const override { return name_; }
-  std::string_view about() const override { return about_; }
 
   DType wire_dtype(DType dtype) const override {
     return small_ && (dtype == DType::f32 || dtype == DType::f64) ? *small_ : dtype;
@@ -65,22 +63,22 @@ class Cast final : public Codec {
     }
   }
 
-  const std::string_view name_, about_;
+  const std::string_view name_;
   const std::optional<DType> small_;
 };
 
 }  // namespace
 
 const Codec& none_codec() {
-  static const Cast codec("none", "elements travel as they are", std::nullopt);
+  static const Cast codec("none", std::nullopt);
   return codec;
 }
 const Codec& fp16_codec() {
-  static const Cast codec("fp16", "float32 and float64 travel as float16", DType::f16);
+  static const Cast codec("fp16", DType::f16);
   return codec;
 }
 const Codec& bf16_codec() {
-  static const Cast codec("bf16", "float32 and float64 travel as bfloat16", DType::bf16);
+  static const Cast codec("bf16", DType::bf16);
   return codec;
 }
 

@@ -5,20 +5,25 @@
 #include <array>
 
 #include "encode/casts.hpp"
+#include "model/options/choices.hpp"
 
 namespace unisono::encode {
+namespace {
 
-std::span<const Codec* const> codec_table() {
-  static const std::array<const Codec*, 3> kCodecs = {&none_codec(), &fp16_codec(), &bf16_codec()};
-  return kCodecs;
-}
+constexpr std::array kCodecs = {
+    registry_row(kCodecChoices, "none", none_codec),
+    registry_row(kCodecChoices, "fp16", fp16_codec),
+    registry_row(kCodecChoices, "bf16", bf16_codec),
+};
+static_assert(all_have_rows(kCodecChoices, kCodecs));
+
+}  // namespace
+
+std::span<const CodecRow> codec_table() { return kCodecs; }
 
 const Codec* find_codec(std::string_view name) {
-  if (name.empty()) return codec_table().front();
-  for (const Codec* codec : codec_table()) {
-    if (codec->name() == name) return codec;
-  }
-  return nullptr;
+  const CodecRow* row = find_row(kCodecs, name.empty() ? kCodecs.front().name : name);
+  return row == nullptr ? nullptr : &row->make();
 }
 
 }  // namespace unisono::encode

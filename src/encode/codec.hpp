@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/options/registry.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono::encode {
@@ -44,7 +45,6 @@ class Codec {
  public:
   virtual ~Codec() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view about() const = 0;
   // In what the elements of a tensor travel and are reduced. The tensor's own dtype means that the
   // codec leaves such tensors alone.
   virtual DType wire_dtype(DType dtype) const = 0;
@@ -57,7 +57,8 @@ class Codec {
 };
 
 // All there are, "none" first.
-std::span<const Codec* const> codec_table();
+using CodecRow = RegistryRow<const Codec& (*)()>;
+std::span<const CodecRow> codec_table();
 // By its name; "" is "none". Null when there is no such codec.
 const Codec* find_codec(std::string_view name);
 

@@ -36,22 +36,23 @@ Bytes encode(const Codec& codec, DType dtype, const Bytes& in, std::size_t count
   return wire;
 }
 
-class CodecContract : public testing::TestWithParam<const Codec*> {};
+class CodecContract : public testing::TestWithParam<CodecRow> {};
 INSTANTIATE_TEST_SUITE_P(All, CodecContract, testing::ValuesIn(codec_table()),
-                         [](const auto& row) { return std::string(row.param->name()); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(CodecContract, IsFoundByItsOwnName) {
-  EXPECT_EQ(find_codec(GetParam()->name()), GetParam());
-  EXPECT_FALSE(GetParam()->about().empty());
+  EXPECT_EQ(find_codec(GetParam().name), &GetParam().make());
+  EXPECT_EQ(GetParam().make().name(), GetParam().name);
+  EXPECT_FALSE(GetParam().about.empty());
 }
 
 TEST_P(CodecContract, LeavesIntegersAndSmallFloatsAlone) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (dtype == DType::f32 || dtype == DType::f64) continue;
-    EXPECT_EQ(GetParam()->wire_dtype(dtype), dtype);
+    EXPECT_EQ(GetParam().make().wire_dtype(dtype), dtype);
     const Bytes in = elements(dtype, 77, 3);
-    EXPECT_EQ(encode(*GetParam(), dtype, in, 77, 1.0), in) << name_of(dtype);
+    EXPECT_EQ(encode(GetParam().make(), dtype, in, 77, 1.0), in) << name_of(dtype);
   }
 }
 
@@ -85,16 +86,16 @@ void expect_casts(const Codec& codec, DType dtype, double prescale) {
 
 TEST_P(CodecContract, RoundsOnceAfterThePrescaleAndFinishesInTheTensorsOwnType) {
   for (const double prescale : {1.0, 0.25, 1.0 / 3.0}) {
-    expect_casts<float>(*GetParam(), DType::f32, prescale);
-    expect_casts<double>(*GetParam(), DType::f64, prescale);
+    expect_casts<float>(GetParam().make(), DType::f32, prescale);
+    expect_casts<double>(GetParam().make(), DType::f64, prescale);
   }
 }
 
 TEST_P(CodecContract, JoinedRankSendsTheNeutralElement) {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
-    const DType wire = GetParam()->wire_dtype(DType::f32);
-    Bytes bytes(GetParam()->wire_bytes(DType::f32, 9)), expected(bytes.size());
-    GetParam()->encode({.tensor = "t", .dtype = DType::f32, .op = op, .prescale = 0.5,
+    const DType wire = GetParam().make().wire_dtype(DType::f32);
+    Bytes bytes(GetParam().make().wire_bytes(DType::f32, 9)), expected(bytes.size());
+    GetParam().make().encode({.tensor = "t", .dtype = DType::f32, .op = op, .prescale = 0.5,
                         .elements = nullptr, .count = 9, .wire = bytes.data()});
     kernels::fill_neutral(wire, op, expected.data(), 9);
     EXPECT_EQ(bytes, expected) << name_of(op);
@@ -102,7 +103,7 @@ TEST_P(CodecContract, JoinedRankSendsTheNeutralElement) {
 }
 
 TEST_P(CodecContract, PartsGiveWhatTheWholeGives) {
-  const Codec& codec = *GetParam();
+  const Codec& codec = GetParam().make();
   const std::size_t count = 2500, cut = 1111;
   const Bytes in = elements(DType::f32, count, 5);
   const Bytes whole = encode(codec, DType::f32, in, count, 0.7);

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "engine/wiring.hpp"
-#include "model/waiting.hpp"
+#include "base/waiting.hpp"
 #include "affinity/bind.hpp"
 #include "affinity/cpu_sets.hpp"
 
@@ -117,13 +117,13 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
                           Culprit{identity_.rank, identity_.host, pid_, {}});
   ended_ = shut_down_status();
   static_cast<void>(dropped_status());
-  parts.options = &options_;
-  parts.clock = &clock_;
+  parts.shared.options = &options_;
+  parts.shared.clock = &clock_;
   parts.leave = &shut_down_;
   parts.inbox = inbox_.get();
   parts.names = &names_;
-  parts.counters = &counters_;
-  parts.timings = &timings_;
+  parts.shared.counters = &counters_;
+  parts.shared.timings = &timings_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);
     slow_ = slow;

@@ -10,7 +10,7 @@
 
 namespace unisono::kernels {
 
-// Truncates toward zero and saturates; NaN gives 0.
+// Truncates toward zero and saturates; NaN becomes 0.
 template <typename Integer, typename Float>
 Integer saturating_truncate(Float value) {
   using Limits = std::numeric_limits<Integer>;

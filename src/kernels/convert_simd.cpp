@@ -29,7 +29,7 @@ std::size_t scale_plain(void* out, const void* in, double factor, std::size_t co
   return i;
 }
 
-// load gives f32 lanes, change maps them, store writes them; element sizes are the stored types'.
+// load returns f32 lanes, change maps them, store writes them; element sizes are the stored types'.
 template <typename To, typename From, class Load, class Change, class Store>
 HWY_INLINE std::size_t map_f32(void* out, const void* in, std::size_t count, Load load,
                                Change change, Store store) {

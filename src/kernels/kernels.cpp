@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Vectors first, the scalar reference for what is left.
+// The vector kernels come first; the scalar reference computes what they leave.
 #include "kernels/kernels.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on spans of elements: the only place that knows how each dtype adds up.
+// Arithmetic on spans of elements: the only place that knows how to reduce each dtype.
 // Vectorised with run-time dispatch; kernels_reference.hpp is the scalar oracle.
 // Any alignment, any count including 0. Thread: any; no state.
 // ReduceOp::average reduces like sum; finishing it is finish_average's job.
@@ -35,7 +35,7 @@ void finish_average(DType dtype, void* data, std::int64_t divisor, std::size_t c
 void finish(DType dtype, std::int64_t divisor, double postscale, void* out, const void* in,
             std::size_t count);
 
-// The element that changes nothing: 0 for sum, 1 for product, the largest for min, ...
+// Fills with the neutral element: 0 for sum, 1 for product, the largest for min, ...
 void fill_neutral(DType dtype, ReduceOp op, void* out, std::size_t count);
 
 // Converts between any two dtypes (floats round to nearest even; float to integer truncates and

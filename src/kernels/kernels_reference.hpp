@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The scalar oracle: what every kernel must give, one element at a time, for all dtypes and
-// operators. Also computes the tails and the rare combinations the vector kernels leave out.
+// The scalar oracle: what every kernel must compute, one element at a time, for all dtypes and
+// operators. Also computes the tails and the rare combinations that the vector kernels leave out.
 // Thread: any; no state.
 //
 // The rules the vector kernels share:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The vector kernels, dispatched at run time to the best instructions this CPU has. Each returns
-// how many leading elements it did: whole vectors, or 0 for a combination it leaves to the scalar
-// reference. Thread: any; no state.
+// how many leading elements it has computed: whole vectors, or 0 for a combination that it leaves
+// to the scalar reference. Thread: any; no state.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ const std::byte* at(const void* base, DType dtype, std::size_t index) {
 }
 
 double dot(const double* a, const double* b) {
-  constexpr std::size_t kLanes = 8;         // sums that do not wait for each other
+  constexpr std::size_t kLanes = 8;         // independent sums
   std::array<double, kLanes> sums{};
   for (std::size_t i = 0; i < kGramBlock; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];

@@ -17,8 +17,8 @@ inline constexpr std::size_t gram_index(std::size_t i, std::size_t j) {
   return i < j ? gram_index(j, i) : i * (i + 1) / 2 + j;
 }
 
-// Elements whose products are added up before they join a sum. Vectors given in pieces that are
-// multiples of it give the same bits as in one piece.
+// The number of elements whose products are added up before they are added to a sum. Vectors given
+// in pieces that are multiples of it give the same bits as vectors given whole.
 inline constexpr std::size_t kGramBlock = 256;
 
 // gram[k] += the dot products of `count` elements, in float64.

@@ -85,7 +85,7 @@ struct Either {
   static HWY_INLINE V apply(D, V a, V b) { return hn::Or(a, b); }
 };
 
-// Equal operands differ at most in the sign of zero, which or (min) and and (max) settle.
+// Equal operands differ at most in the sign of zero: "or" gives their min, "and" their max.
 template <bool kMin>
 struct Extreme {
   template <class D, class V>
@@ -104,7 +104,7 @@ struct Extreme {
   }
 };
 
-// Blocks of kGroups groups, while whole ones fit. kInputs 0: as many as n says.
+// Reduces blocks of kGroups groups as long as whole blocks fit. kInputs 0: n says how many inputs.
 template <class Lanes, class Op, std::size_t kInputs, std::size_t kGroups>
 HWY_INLINE std::size_t reduce_blocks(void* out, const void* const* inputs, std::size_t n,
                                      std::size_t first, std::size_t count) {

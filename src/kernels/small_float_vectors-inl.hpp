@@ -35,7 +35,7 @@ using DU16 = hn::Rebind<std::uint16_t, DF32>;
 using VF32 = hn::Vec<DF32>;
 using VU32 = hn::Vec<DU32>;
 
-// Loads and stores at any address. Going through bytes promises the compiler no alignment.
+// Loads and stores at any address. Copying bytes keeps the compiler from assuming an alignment.
 template <class D>
 HWY_INLINE hn::Vec<D> load_vector(D d, const void* from) {
   const hn::Repartition<std::uint8_t, D> bytes;
@@ -48,8 +48,8 @@ HWY_INLINE void store_vector(hn::Vec<D> value, D, void* to) {
   hn::StoreU(hn::BitCast(bytes, value), bytes, static_cast<std::uint8_t*>(to));
 }
 
-// bf16 is handled a full vector at a time, its even and its odd lanes apart: that needs no
-// shuffles. The lane order within the pair is lost and found again by the store.
+// bf16 is handled a full vector at a time, with its even and odd lanes apart: that needs no
+// shuffles. The store restores the lane order within the pair.
 struct Bf16Pair {
   VF32 even, odd;
 };
@@ -61,7 +61,7 @@ HWY_INLINE Bf16Pair load_bf16(const std::uint16_t* from) {
   return {hn::BitCast(DF32(), hn::ShiftLeft<16>(both)), hn::BitCast(DF32(), odd)};
 }
 
-// The bf16 code of each lane in its upper half, rubbish in the lower.
+// The bf16 code of each lane is in its upper half; the lower half is undefined.
 HWY_INLINE VU32 bf16_code(VF32 value) {
   const DU32 du;
   const VU32 bits = hn::BitCast(du, value);
@@ -111,7 +111,7 @@ HWY_INLINE VF32 load_f16(const std::uint16_t* from) {
   const VU32 payload = hn::ShiftLeft<13>(hn::And(code, hn::Set(du, 0x3FF)));
   const VU32 quiet = hn::IfThenZeroElse(hn::Eq(payload, hn::Zero(du)), hn::Set(du, 0x400000));
   const VU32 special = hn::Or(hn::Or(payload, quiet), hn::Set(du, 0x7F800000));
-  // Codes fit 31 bits, so the signed comparison every target has will do.
+  // Codes fit 31 bits, so the signed comparison that every target has is enough.
   const auto small = hn::RebindMask(
       du, hn::Lt(hn::BitCast(DI32(), code), hn::Set(DI32(), 0x400)));
   const auto large = hn::RebindMask(

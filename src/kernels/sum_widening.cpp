@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kLanes = 8;    // 16-bit floats in a vector
 constexpr std::size_t kVectors = 4;  // vectors whose accumulators fit the registers
 
-// Through bytes, which promises the compiler no alignment.
+// Copying bytes keeps the compiler from assuming an alignment.
 uint16x8_t load_at(const void* input, std::size_t element) {
   return vreinterpretq_u16_u8(vld1q_u8(static_cast<const std::uint8_t*>(input) + 2 * element));
 }
@@ -36,7 +36,8 @@ void store_at(void* out, std::size_t element, uint16x8_t value) {
   vst1q_u8(static_cast<std::uint8_t*>(out) + 2 * element, vreinterpretq_u8_u16(value));
 }
 
-// Two f16 added in f16 round as in f32 and then f16, because f32 has twice the digits and two.
+// Adding two f16 in f16 rounds as adding in f32 and then rounding to f16, because f32 has twice as
+// many digits plus two.
 UNISONO_NEWER_ARM std::size_t sum_two_f16(void* out, const void* a, const void* b,
                                          std::size_t count) {
   std::size_t i = 0;

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/response.hpp"
 
+#include "base/data/status_bytes.hpp"
+
 namespace unisono {
 
 void encode_response(const Response& r, ByteWriter& out) {
   out.put(r.sequence);
   out.put(r.set);
-  out.put(r.error.code());
-  out.put_text(r.error.message());
-  out.put(static_cast<std::int32_t>(r.error.culprit().rank));
-  out.put_text(r.error.culprit().host);
-  out.put(r.error.culprit().pid);
+  put_status(out, r.error);
   out.put_text(r.error.culprit().tensor);
   out.put(static_cast<std::uint32_t>(r.tensors.size()));
   for (const Request& tensor : r.tensors) encode_request(tensor, out);
@@ -25,15 +23,12 @@ Response decode_response(ByteReader& in) {
   Response r;
   r.sequence = in.get<std::uint64_t>();
   r.set = in.get<SetId>();
-  const auto code = in.get<Code>();
-  std::string message = in.get_text();
-  Culprit culprit;
-  culprit.rank = in.get<std::int32_t>();
-  culprit.host = in.get_text();
-  culprit.pid = in.get<std::int64_t>();
-  culprit.tensor = in.get_text();
-  if (code < Code::ok || code > Code::internal) in.fail();
-  r.error = Status(code, std::move(message), std::move(culprit));
+  r.error = get_status(in);
+  if (std::string tensor = in.get_text(); !tensor.empty()) {
+    Culprit culprit = r.error.culprit();
+    culprit.tensor = std::move(tensor);
+    r.error = Status(r.error.code(), r.error.message(), std::move(culprit));
+  }
   const auto tensors = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < tensors && in.ok(); ++i) r.tensors.push_back(decode_request(in));
   const auto extents = in.get<std::uint32_t>();

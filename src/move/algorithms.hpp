@@ -14,12 +14,14 @@ std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext
                                                                      std::span<std::byte> data);
 std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DType dtype,
                                                        ReduceOp op, std::span<std::byte> data);
+// The own part is in place in out already.
 std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
                                                          std::span<const std::byte> mine,
                                                          const Extents& counts,
                                                          std::span<std::byte> out);
-// The own part is in place in out already.
-std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context, const Extents& counts,
+std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context,
+                                                       std::span<const std::byte> mine,
+                                                       const Extents& counts,
                                                        std::span<std::byte> out);
 
 }  // namespace unisono::move

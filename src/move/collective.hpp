@@ -34,20 +34,18 @@ class CollectiveMachine {
   // Whether step() would advance although the transport has nothing new: the last look before
   // sleeping. Machines that only wait for transfers need not answer.
   virtual bool ready() const { return false; }
-  // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
-  // member has died, so that an output it has begun to write becomes whole.
-  virtual bool committed() const { return false; }
-  // Whether every member has been seen to take part. Machines over messages cannot tell.
-  virtual bool joined() const { return true; }
-  // The operation failed: puts back what has been written to the callers' memory. The last call.
-  virtual void undo() {}
-  // Once finished: the strongest vote of any member. When it is abort, nothing was written.
-  virtual PlanVote vote() const { return PlanVote::run; }
   // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
   virtual const Status& trouble() const {
     static const Status kNone;
     return kNone;
   }
+};
+
+// One that carries what the members of a planned bucket vote.
+class VotingMachine : public CollectiveMachine {
+ public:
+  // Once finished: the strongest vote of any member. When it is abort, nothing was written.
+  virtual PlanVote vote() const = 0;
 };
 
 // Everything an algorithm needs to know about where it runs.
@@ -93,16 +91,21 @@ std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
 // back to back, each a slice of every tensor: adasum::for_pieces() says where. Each stage has tags of
 // its own.
 using AdasumContexts = std::array<MoveContext, 3>;
-std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
-                                               const std::vector<std::size_t>& counts,
-                                               PlanVote vote, std::span<std::byte> data);
+std::unique_ptr<VotingMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
+                                           const std::vector<std::size_t>& counts,
+                                           PlanVote vote, std::span<std::byte> data);
+
+// Between hosts and processes a machine sends messages; within a host it reads shared memory.
+enum class MovesBy : std::uint8_t { messages, memory };
 
 struct AlgorithmRow {
   Collective kind;
+  MovesBy by;
   std::string_view name;
   std::string_view about;                    // steps, bytes, when it wins
 };
 std::span<const AlgorithmRow> algorithm_table();
+// Of those that send messages.
 bool algorithm_known(Collective kind, std::string_view name);
 
 }  // namespace unisono::move

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "model/options/choices.hpp"
+#include "model/options/registry.hpp"
 #include "move/algorithms.hpp"
 
 namespace unisono::move {
@@ -16,26 +18,67 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
 constexpr int kDirectMembersMax = 8;
 
-constexpr std::array kTable{
-    AlgorithmRow{Collective::allreduce, "ring",
-                 "2(n-1) steps, sends 2(n-1)/n of the data; many members and large data"},
-    AlgorithmRow{Collective::allreduce, "recursive_doubling",
-                 "log2 n steps (+2 off powers of two), sends log2 n times the data; up to 16 KiB"},
-    AlgorithmRow{Collective::allreduce, "direct",
-                 "2 steps, sends 2(n-1)/n of the data, one rounding in member order; up to 8 "
-                 "members, 16- and 8-bit floats, deterministic runs"},
-    AlgorithmRow{Collective::allgather, "direct",
-                 "1 step, sends n-1 times the own part; up to 8 members or 64 KiB in all"},
-    AlgorithmRow{Collective::allgather, "ring",
-                 "n-1 steps, sends all parts but one; many members and large data"},
-    AlgorithmRow{Collective::broadcast, "tree",
-                 "log2 n steps, the root sends log2 n times the data, segments are pipelined"},
-    AlgorithmRow{Collective::reducescatter, "direct",
-                 "1 step, sends all parts but the own, one rounding in member order"},
-    AlgorithmRow{Collective::alltoall, "pairwise",
-                 "1 step, sends all parts but the own, destinations rotated"},
-    AlgorithmRow{Collective::barrier, "dissemination", "log2 n steps of one byte"},
+using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
+                                                             std::span<std::byte>);
+constexpr std::array kAllreduces = {
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "ring", make_allreduce_ring),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "recursive_doubling",
+                                make_allreduce_recursive_doubling),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "direct", make_allreduce_direct),
 };
+static_assert(all_have_rows(kAlgorithmChoices, kAllreduces));
+
+using MakeAllgather = std::unique_ptr<CollectiveMachine> (*)(MoveContext,
+                                                             std::span<const std::byte>,
+                                                             const Extents&, std::span<std::byte>);
+constexpr std::array kAllgathers = {
+    RegistryRow<MakeAllgather>{
+        "direct", "1 step, sends n-1 times the own part; up to 8 members or 64 KiB in all",
+        make_allgather_direct},
+    RegistryRow<MakeAllgather>{
+        "ring", "n-1 steps, sends all parts but one; many members and large data",
+        make_allgather_ring},
+};
+
+// Those that are the only one of their kind.
+constexpr std::array kOthers = {
+    AlgorithmRow{Collective::broadcast, MovesBy::messages, "tree",
+                 "log2 n steps, the root sends log2 n times the data, segments are pipelined"},
+    AlgorithmRow{Collective::reducescatter, MovesBy::messages, "direct",
+                 "1 step, sends all parts but the own, one rounding in member order"},
+    AlgorithmRow{Collective::alltoall, MovesBy::messages, "pairwise",
+                 "1 step, sends all parts but the own, destinations rotated"},
+    AlgorithmRow{Collective::barrier, MovesBy::messages, "dissemination",
+                 "log2 n steps of one byte"},
+    AlgorithmRow{Collective::allreduce, MovesBy::memory, "tiny",
+                 "every member reads all inputs and adds them up itself; up to 32 KiB"},
+    AlgorithmRow{Collective::allreduce, MovesBy::memory, "sliced",
+                 "every member reduces a slice of all inputs where they stand, then copies the "
+                 "others' slices; larger data"},
+    AlgorithmRow{Collective::allgather, MovesBy::memory, "window",
+                 "every member copies the others' parts from their windows"},
+    AlgorithmRow{Collective::broadcast, MovesBy::memory, "window",
+                 "every member copies the data from the root's window"},
+    AlgorithmRow{Collective::reducescatter, MovesBy::memory, "window",
+                 "every member reduces its part of all windows, in member order"},
+    AlgorithmRow{Collective::alltoall, MovesBy::memory, "window",
+                 "every member copies its part of each window"},
+    AlgorithmRow{Collective::barrier, MovesBy::memory, "board",
+                 "every member waits for the others' marks on the board"},
+};
+
+constexpr auto kTable = [] {
+  std::array<AlgorithmRow, kAllreduces.size() + kAllgathers.size() + kOthers.size()> table{};
+  auto out = table.begin();
+  for (const auto& row : kAllreduces) {
+    *out++ = {Collective::allreduce, MovesBy::messages, row.name, row.about};
+  }
+  for (const auto& row : kAllgathers) {
+    *out++ = {Collective::allgather, MovesBy::messages, row.name, row.about};
+  }
+  for (const AlgorithmRow& row : kOthers) *out++ = row;
+  return table;
+}();
 
 bool rounds_coarsely(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f8e4m3 ||
@@ -55,12 +98,9 @@ std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, Mo
                                                   std::span<std::byte> data) {
   UNISONO_CHECK(data.size() % size_of(dtype) == 0);
   if (algorithm == "auto") algorithm = choose_allreduce(context.n(), dtype, data.size());
-  if (algorithm == "ring") return make_allreduce_ring(context, dtype, op, data);
-  if (algorithm == "recursive_doubling") {
-    return make_allreduce_recursive_doubling(context, dtype, op, data);
-  }
-  UNISONO_CHECK(algorithm == "direct");
-  return make_allreduce_direct(context, dtype, op, data);
+  const auto* row = find_row(kAllreduces, algorithm);
+  UNISONO_CHECK(row != nullptr);
+  return row->make(context, dtype, op, data);
 }
 
 std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
@@ -76,10 +116,8 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
   }
   UNISONO_CHECK(total == out.size());
   if (!mine.empty()) std::memcpy(out.data() + start, mine.data(), mine.size());
-  if (context.n() <= kDirectMembersMax || total <= kDirectGatherBytesMax) {
-    return make_allgather_direct(context, mine, counts, out);
-  }
-  return make_allgather_ring(context, counts, out);
+  const bool direct = context.n() <= kDirectMembersMax || total <= kDirectGatherBytesMax;
+  return find_row(kAllgathers, direct ? "direct" : "ring")->make(context, mine, counts, out);
 }
 
 std::span<const AlgorithmRow> algorithm_table() { return kTable; }
@@ -87,7 +125,7 @@ std::span<const AlgorithmRow> algorithm_table() { return kTable; }
 bool algorithm_known(Collective kind, std::string_view name) {
   if (name == "auto") return true;
   return std::any_of(kTable.begin(), kTable.end(), [&](const AlgorithmRow& row) {
-    return row.kind == kind && row.name == name;
+    return row.by == MovesBy::messages && row.kind == kind && row.name == name;
   });
 }
 

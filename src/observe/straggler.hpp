@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Who is slow. A collective makes all ranks equally slow by the clock; the one that waits least for
-// the others is the one they wait for. Pure.
+// Finds the slow rank. In a collective all ranks take equally long by the clock; the one that waits
+// least for the others is the one that they wait for. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace unisono::observe {
 
-// What a rank says about the last while: from submitting a tensor until all ranks were there.
+// A rank's report on the last interval: the time from a submission until all ranks were ready.
 struct RankWait {
   std::uint64_t tensors = 0;
   Nanos mean{0};
@@ -21,16 +21,16 @@ struct RankWait {
 
 struct SlowRank {
   Rank rank = -1;                           // -1: nobody stands out
-  Nanos late{0};                            // against the median rank
+  Nanos late{0};                            // compared with the median rank
   std::uint64_t tensors = 0;
 
   friend bool operator==(const SlowRank&, const SlowRank&) = default;
 };
 
-// By rank; ranks that moved nothing are left out. Differences below a millisecond, or below a tenth
-// of what the median rank waits, are noise.
+// `waits` is by rank; ranks that moved nothing are left out. Differences below a millisecond, or
+// below a tenth of what the median rank waits, are noise.
 SlowRank find_slow_rank(std::span<const RankWait> waits);
-// One sentence for people; `who` is how the rank is called.
+// Returns one sentence for people; `who` names the rank.
 std::string verdict_sentence(const SlowRank& slow, const std::string& who);
 
 }  // namespace unisono::observe

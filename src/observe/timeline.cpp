@@ -101,7 +101,7 @@ void Timeline::watch() {
     }
     write_news();
   } catch (const std::bad_alloc&) {
-    std::fputs(kEnd, file_);                // training goes on without the rest of it
+    std::fputs(kEnd, file_);                // training goes on without the rest of the timeline
   }
 }
 
@@ -141,7 +141,7 @@ void Timeline::write_tensor(const TensorTiming& tensor) {
                    {"MOVE", at.joined, at.moved},
                    {"UNPACK", at.moved, at.done}};
   for (const auto& stretch : stretches) {
-    // Negotiation is always there, however short: it says that the tensor came and when.
+    // Negotiation is always written, however short: it shows that the tensor came, and when.
     if (stretch.end <= stretch.begin && stretch.begin != at.submitted) continue;
     event(cat("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
               ",\"ts\":", microseconds(stretch.begin - Time{}),

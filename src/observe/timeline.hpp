@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes what Timings sees to a file for chrome://tracing or Perfetto: a row per tensor, a slice per
-// stretch (NEGOTIATE_ALLREDUCE, WAIT_FOR_OTHER_TENSOR_DATA, PACK, WAIT_FOR_DATA, MOVE, UNPACK), and
-// CYCLE_START marks when asked for. The file is whole JSON after every write, also after a crash.
-// Thread: its own, which looks a few times a second; the engine's path is left alone, so that what
-// comes faster than the ring holds is counted as missing rather than waited for.
+// Writes what Timings records to a file for chrome://tracing or Perfetto: a row per tensor, a slice
+// per stretch (NEGOTIATE_ALLREDUCE, WAIT_FOR_OTHER_TENSOR_DATA, PACK, WAIT_FOR_DATA, MOVE, UNPACK),
+// and CYCLE_START marks when asked for. The file is complete JSON after every write, also after a
+// crash.
+// Thread: its own, which looks a few times a second. It does not slow the engine down: when tensors
+// come faster than the ring can hold them, they are counted as missing and not waited for.
 #pragma once
 
 #include <condition_variable>

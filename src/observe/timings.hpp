@@ -19,8 +19,8 @@
 
 namespace unisono::observe {
 
-// When a tensor passed each station on this rank. The stretches between them, in order: negotiation,
-// waiting for other tensors, packing, waiting for data, moving, unpacking.
+// When a tensor reached each station on this rank. The stretches between them, in order:
+// negotiation, waiting for other tensors, packing, waiting for data, moving, unpacking.
 struct Stations {
   Time submitted, agreed, begun, packed, joined, moved, done;
 };
@@ -54,7 +54,7 @@ class Timings {
     std::uint64_t from = 0;
     return since(from);
   }
-  // Those that came after the first `seen` ones and are still kept; moves seen past the last.
+  // Returns those after the first `seen` that are still kept; sets `seen` to the count so far.
   std::vector<TensorTiming> since(std::uint64_t& seen) const {
     std::lock_guard lock(mutex_);
     std::vector<TensorTiming> out;
@@ -83,7 +83,7 @@ class Timings {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<TensorTiming> ring_;          // made when the first tensor comes
+  std::vector<TensorTiming> ring_;          // allocated when the first tensor comes
   std::uint64_t next_ = 0;
   std::atomic<bool> rounds_kept_{false};
   std::vector<Time> rounds_;

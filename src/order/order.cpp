@@ -2,41 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "order/order.hpp"
 
-#include "order/pacing/lockstep.hpp"
+#include <array>
+
+#include "model/options/choices.hpp"
+#include "order/pacing/pacing.hpp"
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
 
 namespace unisono::order {
 namespace {
 
-struct StrategyRow {
-  std::string_view name;
-  std::unique_ptr<Order> (*make)(Members, OrderSettings);
+constexpr std::array kOrders = {
+    registry_row<MakeOrder>(kOrderChoices, "auto", make_auto),
+    registry_row<MakeOrder>(kOrderChoices, "coordinator", make_coordinator),
+    registry_row<MakeOrder>(kOrderChoices, "tree", make_tree),
+    registry_row<MakeOrder>(kOrderChoices, "cache", make_cache),
+    registry_row<MakeOrder>(kOrderChoices, "topo", make_topo),
 };
-constexpr StrategyRow kStrategies[] = {
-    {"coordinator", make_coordinator},
-    {"tree", make_tree},
-    {"cache", make_cache},
-    {"topo", make_topo},
-    {"auto", make_auto},
-};
+static_assert(all_have_rows(kOrderChoices, kOrders));
 
 std::unique_ptr<Order> make_paced(std::string_view name, Members members, OrderSettings settings) {
+  const OrderRow* row = find_row(kOrders, name);
   const PacingRow* pacing = find_pacing(settings.pacing);
-  if (pacing == nullptr) return nullptr;
-  if (pacing->pacing != Pacing::event) {
-    OrderSettings unpaced = settings;
-    unpaced.pacing = "event";
-    auto strategy = make_paced(name, members, unpaced);
-    return strategy ? make_lockstep(std::move(strategy), std::move(members), settings) : nullptr;
-  }
-  for (const StrategyRow& row : kStrategies) {
-    if (row.name == name) return row.make(std::move(members), settings);
-  }
-  return nullptr;
+  if (row == nullptr || pacing == nullptr) return nullptr;
+  OrderSettings unpaced = settings;
+  unpaced.pacing = "event";
+  return pacing->make(row->make(members, std::move(unpaced)), members, settings);
 }
 
 }  // namespace
+
+std::span<const OrderRow> order_table() { return kOrders; }
 
 std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderSettings settings) {
   return make_switchable(name, std::move(members), std::move(settings), make_paced);

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "model/members.hpp"
+#include "model/options/registry.hpp"
 #include "model/request.hpp"
 #include "model/response.hpp"
 
@@ -110,6 +111,10 @@ class Order {
   // Since it was made; nothing where there is no cache.
   virtual OrderCounts counts() const { return {}; }
 };
+
+using MakeOrder = std::unique_ptr<Order> (*)(Members, OrderSettings);
+using OrderRow = RegistryRow<MakeOrder>;
+std::span<const OrderRow> order_table();
 
 std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings);
 std::unique_ptr<Order> make_tree(Members members, OrderSettings settings);

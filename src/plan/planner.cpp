@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "model/options/choices.hpp"
 #include "plan/parts.hpp"
 
 namespace unisono::plan {
@@ -67,37 +68,36 @@ constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 std::size_t limit(const PlannerSettings& settings) {
   return static_cast<std::size_t>(std::max<std::int64_t>(settings.fusion_bytes, 0));
 }
-Filling::Rules threshold_rules(const PlannerSettings& settings) {
-  return {limit(settings), true, settings.fuse_groups};
+std::unique_ptr<Planner> make_threshold(const PlannerSettings& settings) {
+  return std::make_unique<Filling>(
+      "threshold", Filling::Rules{limit(settings), true, settings.fuse_groups});
 }
-Filling::Rules wfbp_rules(const PlannerSettings&) { return {0, false, false}; }
-Filling::Rules single_rules(const PlannerSettings& settings) {
-  return {kNoLimit, true, settings.fuse_groups};
+std::unique_ptr<Planner> make_wfbp(const PlannerSettings&) {
+  return std::make_unique<Filling>("wfbp", Filling::Rules{0, false, false});
 }
-Filling::Rules groups_rules(const PlannerSettings& settings) {
-  return {limit(settings), false, settings.fuse_groups};
+std::unique_ptr<Planner> make_single(const PlannerSettings& settings) {
+  return std::make_unique<Filling>("single", Filling::Rules{kNoLimit, true, settings.fuse_groups});
+}
+std::unique_ptr<Planner> make_groups(const PlannerSettings& settings) {
+  return std::make_unique<Filling>(
+      "groups", Filling::Rules{limit(settings), false, settings.fuse_groups});
 }
 
-using RulesOf = Filling::Rules (*)(const PlannerSettings&);
 constexpr std::array kPlanners = {
-    PlannerRow{"threshold", "fuses tensors in agreed order up to fusion_bytes per bucket"},
-    PlannerRow{"wfbp", "one bucket per tensor or group: starts soonest, most messages"},
-    PlannerRow{"single", "one bucket for all alike tensors of a round: fewest messages"},
-    PlannerRow{"groups", "fuses only what the user grouped; other tensors go alone"},
+    registry_row(kPlannerChoices, "threshold", make_threshold),
+    registry_row(kPlannerChoices, "wfbp", make_wfbp),
+    registry_row(kPlannerChoices, "single", make_single),
+    registry_row(kPlannerChoices, "groups", make_groups),
 };
-constexpr std::array<RulesOf, kPlanners.size()> kRules = {threshold_rules, wfbp_rules,
-                                                          single_rules, groups_rules};
+static_assert(all_have_rows(kPlannerChoices, kPlanners));
 
 }  // namespace
 
 std::span<const PlannerRow> planner_table() { return kPlanners; }
 
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings) {
-  for (std::size_t i = 0; i < kPlanners.size(); ++i) {
-    if (kPlanners[i].name != name) continue;
-    return std::make_unique<Filling>(kPlanners[i].name, kRules[i](settings));
-  }
-  return nullptr;
+  const PlannerRow* row = find_row(kPlanners, name);
+  return row == nullptr ? nullptr : row->make(settings);
 }
 
 }  // namespace unisono::plan

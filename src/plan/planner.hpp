@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/plan.hpp"
+#include "model/options/registry.hpp"
 
 namespace unisono::plan {
 
@@ -30,10 +31,7 @@ class Planner {
   virtual Plan plan(std::vector<Response> responses, std::uint64_t first_id) const = 0;
 };
 
-struct PlannerRow {
-  std::string_view name;
-  std::string_view about;
-};
+using PlannerRow = RegistryRow<std::unique_ptr<Planner> (*)(const PlannerSettings&)>;
 std::span<const PlannerRow> planner_table();
 // By a name of the table; null when unknown.
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);

@@ -85,7 +85,7 @@ const Status& BucketRun::trouble() const {
 }
 
 void BucketRun::cancel() {
-  machine_->undo();
+  undo();
   cancelled_ = true;
 }
 
@@ -128,13 +128,13 @@ void BucketRun::resolve_tickets(const submit::ReleaseName& release) {
 void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
   // A result that stands complete in shared memory is delivered: the callers' outputs may have been
   // begun, and nobody is needed to end them.
-  if (machine_ != nullptr && is_last_machine() && machine_->committed()) {
+  if (machine_ != nullptr && is_last_machine() && committed()) {
     while (machine_->step() != move::Step::finished) {
     }
     write_outputs();
     return resolve_tickets(release);
   }
-  if (machine_ != nullptr) machine_->undo();
+  if (machine_ != nullptr) undo();
   for (Tensor& tensor : tensors_) {
     if (tensor.absent()) continue;
     // Transfers may still point at an engine-owned result; the run keeps it.

@@ -89,8 +89,8 @@ class BucketRun {
   // A planned run that a member will never take part in: counts as finished, with that member
   // voting abort. Local runs only.
   void cancel();
-  // Whether every member has been seen to take part, as far as the machine can tell.
-  bool joined() const { return machine_ != nullptr && machine_->joined(); }
+  // Whether every member has been seen to take part. Runs over messages cannot tell.
+  virtual bool joined() const { return machine_ != nullptr; }
   bool ready() const { return machine_ != nullptr && machine_->ready(); }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
@@ -104,7 +104,11 @@ class BucketRun {
   // Writes to the callers' outputs what the finished machine left in buffers of the engine.
   virtual void deliver() {}
   // What the members voted, once a planned bucket has been moved.
-  virtual PlanVote moved_vote() const { return machine_->vote(); }
+  virtual PlanVote moved_vote() const { return PlanVote::run; }
+  // Whether the machine needs nobody else to end, so that what it has begun to write becomes whole.
+  virtual bool committed() const { return false; }
+  // Puts back what the machine has written to the callers' memory.
+  virtual void undo() {}
   // Whether the end of the machine is the end of the bucket.
   virtual bool is_last_machine() const { return true; }
   virtual void give_buffers_back() {}

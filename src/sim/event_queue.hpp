@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What happens next under virtual time: a heap of small events, first by time, then in the order in
-// which they were pushed, so that the same pushes give the same pops everywhere.
-// Events are 24 bytes of plain data; whatever is larger lives in a Pool and travels as its handle.
+// The event queue under virtual time: a heap of small events, ordered by time and then by the order
+// in which they were pushed, so that the same pushes give the same pops everywhere.
+// Events are 24 bytes of plain data; whatever is larger is kept in a Pool and has a handle.
 // Four children per node: half as many levels as a binary heap, and the four of a node lie in at
 // most two cache lines. Thread: the owner's.
 #pragma once
@@ -82,7 +82,7 @@ class EventQueue {
   std::uint64_t next_turn_ = 0;
 };
 
-// Values under small handles, reused as soon as they are given back.
+// Stores values under small handles, which are reused as soon as their value is taken.
 template <typename T>
 class Pool {
  public:

@@ -17,7 +17,7 @@ TEST(EventQueue, PopsByTimeAndThenInTheOrderOfPushing) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> expected;
   for (std::uint32_t i = 0; i < 20000; ++i) {
     const auto at = static_cast<std::int64_t>(rng.below(500));
-    // A kind that runs against the order of pushing must not matter.
+    // The kind must not matter, even when it decreases from push to push.
     queue.push(at, static_cast<std::uint8_t>(255 - i % 256), i, 0);
     expected.emplace_back(at, i);
   }

@@ -12,7 +12,7 @@
 namespace unisono::sim {
 namespace {
 
-// A step that lasts this many times its compute, and kPatienceNs at least, is taken for a hang.
+// A step counts as a hang when it lasts this many times its compute, and at least kPatienceNs.
 constexpr std::int64_t kPatienceSteps = 200;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
@@ -164,7 +164,8 @@ void Run::begin_step(std::int64_t now) {
   for (int i = 0; i < settings_.ranks; ++i) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     if (!r.alive) continue;
-    // By rank and measured step alone, so that whatever is compared under one seed sees one noise.
+    // The noise depends on rank and measured step alone, so that everything that is compared under
+    // one seed sees the same noise.
     Rng noise(mix(mix(settings_.seed, static_cast<std::uint64_t>(i)),
                   static_cast<std::uint64_t>(metrics_.steps() - warm_up_)));
     r.noise = step_noise(settings_.host, noise);
@@ -221,7 +222,7 @@ void Run::arrival(const Event& event) {
   }
 }
 
-// Something came for the thread. One that spins or works already notices when it gets there.
+// Something came for the thread. If it spins or works already, it notices when it gets there.
 void Run::wake(int rank, std::int64_t now) {
   VirtualRank& r = ranks_[static_cast<std::size_t>(rank)];
   if (r.engine_at_ns >= 0) return;
@@ -263,7 +264,7 @@ void Run::engine(int rank, std::int64_t now) {
   out_.messages.clear();
   out_.responses.clear();
   out_.stalls.clear();
-  // Read only now: what a message says takes many times its bytes, and thousands may wait.
+  // Decodes only now: a decoded message takes many times its bytes, and thousands may wait.
   for (const Parcel& parcel : r.inbox) {
     const Status status = r.order->receive(parcel.from, parcel.bytes, Time{now});
     if (!status.ok()) fail(status);
@@ -301,7 +302,7 @@ void Run::note_round(int rank, VirtualRank& r, std::uint64_t before) {
 void Run::set_timer(int rank, VirtualRank& r, std::int64_t now) {
   const Time deadline = r.order->deadline();
   if (deadline <= Time{now}) {
-    UNISONO_CHECK(r.in_vain < kRunsInVainMax);  // an order that says so does something
+    UNISONO_CHECK(r.in_vain < kRunsInVainMax);  // an order that is due must do something
     if (r.engine_at_ns < 0) run_at(rank, std::max(r.engine_free_ns, now));
   } else if (deadline != kNever && deadline.ns != r.timer_ns) {
     r.timer_ns = deadline.ns;
@@ -341,8 +342,8 @@ void Run::lost(int rank, std::int64_t now) {
   check_data_plane();
 }
 
-// Names that were not agreed on yet fail through the order; a bucket that was given out already, or
-// that was planned, waits for the dead rank's part, and the transport ends that.
+// Names that are not agreed on yet fail through the order. A bucket that was already given out, or
+// was planned, waits for the dead rank's part; there the transport reports the failure.
 void Run::check_data_plane() {
   if (dead_ < 0 || !channel_.waits()) return;
   fail(Status(Code::peer_lost, cat("rank ", dead_, " died with its part of a bucket missing"),

@@ -6,7 +6,7 @@
 //   submit    rank    compute has made tensors: they go to the order; its thread is woken
 //   arrival   rank    a control message is there: it goes to the order once the thread has time
 //   engine    rank    the thread runs: negotiates, sends, gives out buckets, sets its timer
-//   timer     rank    the order's deadline and however late the thread wakes: it runs
+//   timer     rank    the order's deadline has passed and the thread has woken up: it runs
 //   bucket    -       the running bucket ends on all ranks; the step ends with its last bucket
 //   death     rank    it is gone;  lost  rank  the others learn of it
 // Thread: the caller's.
@@ -79,10 +79,10 @@ class Run {
   std::vector<bool> overslept_;         // by entry of faults.oversleeps
   std::vector<Parcel> parcels_;
   order::OrderOutput out_;
-  int computing_ = 0;                   // ranks that are, in this step
+  int computing_ = 0;                   // ranks that still compute in this step
   int tensors_left_ = 0;                // of this step
   int alive_ = 0, told_ = 0;            // told_: ranks whose order reported an error
-  int dead_ = -1;                       // that the others know of
+  int dead_ = -1;                       // the dead rank that the others know of
   std::int64_t moved_ns_ = 0;           // when a step last ended
   std::uint64_t digest_ = 0;
   Status failure_;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The part of a run that concerns buckets: they start, end, and the orders hear of it.
+// The part of a run that concerns buckets: they start, they end, and the orders are told.
 #include "sim/run.hpp"
 
 namespace unisono::sim {
@@ -27,7 +27,7 @@ void Run::bucket(std::int64_t now) {
   if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
 }
 
-// Only orders that plan ahead want to know.
+// Only orders that plan ahead need to know this.
 void Run::tell_ended(const FlyingBucket& done, std::int64_t now) {
   for (int i = 0; i < settings_.ranks; ++i) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
@@ -42,7 +42,7 @@ void Run::tell_ended(const FlyingBucket& done, std::int64_t now) {
   unseen_.insert(unseen_.end(), done.sequences.begin(), done.sequences.end());
 }
 
-// A program waits for its tensors at the end of a step and looks at none before.
+// A program waits for its tensors at the end of a step and inspects none before that.
 void Run::tell_observed() {
   for (VirtualRank& r : ranks_) {
     if (!r.alive || !r.order->watches()) continue;

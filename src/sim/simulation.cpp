@@ -43,14 +43,6 @@ Status check(const SimSettings& s) {
 
 }  // namespace
 
-std::vector<std::string_view> order_names() {
-  std::vector<std::string_view> names;
-  for (const char* name : {"coordinator", "tree", "cache", "topo", "auto"}) {
-    if (order::make_order(name, Members::of({0}, 0), {}) != nullptr) names.emplace_back(name);
-  }
-  return names;
-}
-
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
   if (Status bad = check(settings); !bad.ok()) return bad;
   const auto begin = std::chrono::steady_clock::now();

@@ -55,7 +55,7 @@ struct SimResult {
   double negotiation_ms = 0;            // from a step's first submission to its last response
   double latency_ms = 0, bandwidth_ms = 0;
   std::string limited_by;               // compute, straggler, control, latency or bandwidth
-  double background_share = 0;          // of a step: tensors ready here, nothing given out, mean
+  double background_share = 0;          // of a step: tensors were ready, none given out; mean
   double spin_share = 0;                // of a step: the engine's thread spun, mean over ranks
   double control_messages = 0;          // per step, all ranks
   double control_bytes = 0;
@@ -66,13 +66,10 @@ struct SimResult {
   std::vector<RoundSample> rounds;
 };
 
-// The names that SimSettings::order takes in this build.
-std::vector<std::string_view> order_names();
-
 // done: 0 to 1.
 using Progress = std::function<void(double done)>;
 
-// A Status for settings that cannot be; a job that fails on the way is a SimResult.
+// Returns an error for impossible settings; a job that fails on the way is a SimResult.
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress = {});
 
 }  // namespace unisono::sim

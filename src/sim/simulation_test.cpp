@@ -34,7 +34,7 @@ SimResult run(const SimSettings& s) {
 }
 
 TEST(Simulation, StepsEndUnderEveryOrderAndPacing) {
-  for (const std::string_view name : order_names()) {
+  for (const auto& [name, about, make] : order::order_table()) {
     const std::string order(name);
     for (const char* pacing : {"event", "cycle", "gs", "nbcs"}) {
       SCOPED_TRACE(cat(order, " ", pacing));
@@ -83,7 +83,7 @@ TEST(Simulation, TheCacheSaysTheSameWithFewerBytesThanTheCoordinator) {
 }
 
 TEST(Simulation, DelayedDuplicatedAndReorderedMessagesChangeNoResult) {
-  for (const std::string_view name : order_names()) {
+  for (const auto& [name, about, make] : order::order_table()) {
     for (const char* pacing : {"event", "gs"}) {
       for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         SCOPED_TRACE(cat(name, " ", pacing, " seed ", seed));
@@ -113,7 +113,7 @@ TEST(Simulation, APartitionHoldsTheJobUpUntilItIsOver) {
 }
 
 TEST(Simulation, ADeadRankEndsTheJobWithAnErrorThatNamesIt) {
-  for (const std::string_view name : order_names()) {
+  for (const auto& [name, about, make] : order::order_table()) {
     for (const char* pacing : {"event", "cycle"}) {
       SCOPED_TRACE(cat(name, " ", pacing));
       SimSettings s = small(std::string(name).c_str(), pacing);
@@ -176,7 +176,7 @@ TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
 }
 
 TEST(SharedCores, StepsEndUnderEveryOrderAndTheSameSeedGivesTheSameRun) {
-  for (const std::string_view name : order_names()) {
+  for (const auto& [name, about, make] : order::order_table()) {
     for (const int ranks : {1, 2, 3, 8}) {
       SCOPED_TRACE(cat(name, " ", ranks));
       SimSettings s = two_cores_settings(std::string(name).c_str(), ranks);

@@ -18,12 +18,12 @@ namespace unisono::sim {
 
 struct VirtualRank {
   std::unique_ptr<order::Order> order;
-  order::Lockstep* lockstep = nullptr;         // within `order`; null when nothing paces it
+  order::Lockstep* lockstep = nullptr;         // within `order`; null without lockstep pacing
   Rng rng{0};
 
   // Compute.
   StepNoise noise;
-  float slowness = 1;                   // a straggler's
+  float slowness = 1;                   // factor of a straggler
   std::uint32_t next_tensor = 0;
   std::int64_t step_begin_ns = 0;
   std::int64_t lost_ns = 0;             // to the engine's thread, in this step
@@ -33,8 +33,8 @@ struct VirtualRank {
   std::int64_t engine_free_ns = 0;
   std::int64_t engine_at_ns = -1;       // when it is due to run; -1 = parked
   std::int64_t timer_ns = -1;           // when its sleep is to end
-  std::int64_t timer_due_ns = -1;       // when it really runs then
-  std::int64_t spin_from_ns = -1;       // not charged yet
+  std::int64_t timer_due_ns = -1;       // when it will really run
+  std::int64_t spin_from_ns = -1;       // start of the spinning not yet charged
   std::vector<Parcel> inbox;            // arrived, not read yet
   std::uint64_t given_out = 0;          // buckets
   std::uint32_t in_vain = 0;            // runs in a row that changed nothing
@@ -50,7 +50,7 @@ struct VirtualRank {
            lost_ns;
   }
 
-  // Takes from compute what the spinning thread took since the last time, up to now. Gives the time
+  // Charges compute for what the spinning thread took from it since the last call. Returns the time
   // it spun.
   std::int64_t charge_spinning(std::int64_t now, std::int64_t window_end_ns,
                                const HostModel& host) {

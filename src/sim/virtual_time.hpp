@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What both simulations agree on: when they begin, when a wait is taken for a hang, and how seeds
-// and digests are mixed. Pure.
+// What both simulations share: when they begin, when a wait counts as a hang, and how seeds and
+// digests are mixed. Pure.
 #pragma once
 
 #include <cstdint>

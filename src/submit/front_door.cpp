@@ -61,7 +61,7 @@ Status check_tensor(const Operation& operation, const Settings& settings) {
   return {};
 }
 
-// Whether they are uneven, which equal parts are not, given or left out.
+// Returns whether the splits are uneven. Equal parts are even, whether given or left out.
 Result<bool> check_splits(const Operation& operation, const Settings& settings, int members) {
   const std::int64_t rows = operation.shape[0];
   const std::vector<std::int64_t>& splits = settings.splits;
@@ -77,7 +77,7 @@ Result<bool> check_splits(const Operation& operation, const Settings& settings, 
   if (std::any_of(splits.begin(), splits.end(), [](auto n) { return n < 0; })) {
     return wrong(operation, cat("splits must not be negative: [", join_text(splits), "]"));
   }
-  // In numbers that cannot overflow: splits are whatever the caller gave.
+  // Uses numbers that cannot overflow: the caller may pass any splits.
   std::uint64_t sum = 0;
   for (const std::int64_t n : splits) {
     sum = std::min<std::uint64_t>(sum + static_cast<std::uint64_t>(n), INT64_MAX);

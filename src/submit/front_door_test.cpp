@@ -17,7 +17,7 @@ Operation tensor(Collective kind, Shape shape = {8}) {
   return {.kind = kind, .name = "t", .shape = std::move(shape), .input = data};
 }
 
-// The words of the refusal; "" when there is none.
+// Returns the error message; "" when there is no error.
 std::string refusal(const Operation& operation, const Settings& settings = {},
                     const Members* members = &kTwo, const CodecChoice& codecs = {}) {
   const auto request = make_request(operation, settings, members, codecs);

@@ -18,13 +18,13 @@ namespace unisono::submit {
 
 class NameRegistry {
  public:
-  // All of them or none: duplicate_name when one is in flight already.
+  // Reserves all of them or none; returns duplicate_name when one is already in flight.
   Status reserve(std::span<const Pending> operations);
   void release(const Request& request) noexcept;
   std::size_t in_flight() const;
 
  private:
-  // Found by what a request holds, so that releasing needs no memory.
+  // Compares with the name inside a request, so that releasing allocates no memory.
   struct Before {
     using is_transparent = void;
     template <typename A, typename B>

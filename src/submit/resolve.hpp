@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Ends an operation: frees the name, tells the callback, finishes the ticket; in that order, so
+// Ends an operation: frees the name, calls the callback, finishes the ticket; in that order, so
 // that the callback and whoever wakes up may use the name again at once.
 // Thread: the one that drives the engine.
 #pragma once

@@ -10,8 +10,8 @@
 namespace unisono::submit {
 namespace {
 
-// Fills run after run up to the limit. A run also ends when the tensors left are only enough for
-// one each in the runs left; ending early makes no run heavier.
+// Fills run after run up to the limit. A run also ends when only as many tensors are left as there
+// are runs to fill; ending early makes no run heavier.
 std::vector<std::size_t> fill(std::span<const std::uint64_t> sizes, std::size_t runs,
                               std::uint64_t limit) {
   std::vector<std::size_t> counts;

@@ -3,8 +3,8 @@
 // Cuts a list of tensors into contiguous runs, each to be submitted as one group. Fewer groups mean
 // fewer agreements and larger messages, more groups mean an earlier start for the first of them.
 //
-// Pure. Both give the number of tensors in each run: min(groups, tensors) runs, none of them empty,
-// so that asking for more groups than there are tensors gives every tensor its own.
+// Pure. Both functions return the number of tensors in each run: min(groups, tensors) runs, none of
+// them empty, so that every tensor gets its own run when there are more groups than tensors.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace unisono::submit {
 // Counts differ by one at most; the earlier runs are the longer ones. groups is 1 or more.
 std::vector<std::size_t> split_by_count(std::size_t tensors, std::size_t groups);
 
-// No other cut into as many runs has a lighter heaviest run. groups is 1 or more.
+// Makes the largest run as small as possible, in bytes. groups is 1 or more.
 std::vector<std::size_t> split_by_bytes(std::span<const std::uint64_t> sizes, std::size_t groups);
 
 }  // namespace unisono::submit

@@ -25,7 +25,7 @@ std::uint64_t heaviest(const Sizes& sizes, const Counts& counts) {
   return most;
 }
 
-// Every cut there is, for lists short enough.
+// Tries every possible cut, which short lists allow.
 std::uint64_t least_possible(const Sizes& sizes, std::size_t runs) {
   std::uint64_t best = ~std::uint64_t{0};
   for (unsigned cuts = 0; cuts < 1u << (sizes.size() - 1); ++cuts) {

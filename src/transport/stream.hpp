@@ -17,9 +17,9 @@ namespace unisono::transport {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // How many bytes were taken; 0 when the peer has no room. The peer is woken if it sleeps.
+  // Returns how many bytes were taken; 0 when the peer has no room. Wakes the peer if it sleeps.
   virtual std::size_t write(std::span<const std::byte> bytes) = 0;
-  // The same for some spans in a row, so that a short frame goes out as one piece.
+  // The same for several consecutive spans, so that a short frame goes out as one piece.
   using Pieces = std::array<std::span<const std::byte>, 3>;
   virtual std::size_t write(const Pieces& pieces) {
     std::size_t taken = 0;
@@ -31,15 +31,15 @@ class Stream {
     }
     return taken;
   }
-  // How many bytes were given; 0 when none are there now.
+  // Returns how many bytes were read; 0 when none are available now.
   virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // Not ok once the peer is gone; bytes it sent before can still be read until read() gives 0.
+  // Not ok once the peer is gone; bytes it sent before can still be read until read() returns 0.
   virtual Status health() = 0;
-  // Whether read() would give bytes (or news of the peer's end), or, when `writing`, write()
-  // would take some: the last look before sleeping. Streams whose descriptor the poller watches
-  // may answer false, since the descriptor wakes the sleeper.
+  // Whether read() would return bytes (or the peer has ended) or, when `writing`, write() would
+  // take some: the last check before sleeping. Streams whose descriptor the poller watches may
+  // return false, since the descriptor wakes the sleeper.
   virtual bool ready(bool writing) const = 0;
-  // Sleeping is allowed only when it is known whether room is waited for.
+  // Says whether this side waits for room; must be known before the engine sleeps.
   virtual void want_write(bool wanted) = 0;
   // This side sends nothing more.
   virtual void finish_writing() = 0;

@@ -20,8 +20,8 @@ namespace unisono::transport {
 
 using Tag = std::uint64_t;
 
-// What data is: the tag matches a send with its receive, the identity says what both take it for. It
-// travels with the data, and must be the same at both ends. 0 where nobody cares.
+// Names data: the tag matches a send with its receive; the identity says what the data is. It is
+// sent with the data and must be the same at both ends; 0 where it does not matter.
 struct Label {
   Label(Tag which, std::uint64_t what = 0) : tag(which), identity(what) {}
   Tag tag;
@@ -29,20 +29,20 @@ struct Label {
   friend bool operator==(const Label&, const Label&) = default;
 };
 
-// One send or receive, owned by the caller; its address and its bytes stay valid until it is done
-// or failed, or the transport is destroyed.
+// One send or receive, owned by the caller; its address and its bytes must stay valid until it is
+// done or failed, or the transport is destroyed.
 struct Transfer {
   enum class State : std::uint8_t { idle, active, done, failed };
   State state = State::idle;
   bool done() const { return state == State::done; }
 };
 
-// Told of what arrives, from inside progress().
+// Called from inside progress() with what arrives.
 class TransportListener {
  public:
   virtual ~TransportListener() = default;
   virtual void on_message(Rank from, std::span<const std::byte> message) = 0;
-  // The peer died, fell silent or sent garbage; its transfers have failed. At most once per peer.
+  // The peer died, fell silent or sent bad data; its transfers have failed. At most once per peer.
   virtual void on_lost(Rank peer, const Status& why) = 0;
   // The peer closed in good order; it sends nothing more, what it sent before still arrives.
   virtual void on_left(Rank peer) = 0;
@@ -61,18 +61,19 @@ class Transport {
 
   // A control message of at most 16 MiB, copied before return, delivered whole.
   virtual void post(Rank peer, std::span<const std::byte> message) = 0;
-  // Data. A receive's length and identity must equal the matching send's, else both ends lose each
-  // other with the same words (corrupted for the length, mismatch for the identity), and nothing is
-  // delivered.
+  // Data. A receive must have the length and the identity of the matching send. Otherwise both ends
+  // lose each other with the same error (corrupted for the length, mismatch for the identity), and
+  // nothing is delivered.
   // Two transfers with the same peer, direction and tag must not be active together.
   virtual void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) = 0;
   virtual void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) = 0;
 
-  // Moves what can move now; true when anything did.
+  // Sends and receives what it can without waiting; returns true when anything moved.
   virtual bool progress(TransportListener& listener) = 0;
-  // Whether progress() would find something without waiting: the last look before sleeping.
+  // Whether progress() would find something to do: the last check before sleeping.
   virtual bool ready() const = 0;
-  // Once per heartbeat: shows this rank is alive, declares peers silent for too long lost.
+  // Called once per heartbeat: shows that this rank is alive, and declares peers lost that were
+  // silent for too long.
   virtual void beat(Time now, TransportListener& listener) = 0;
   // Says goodbye to every peer and keeps sending what is queued as long as progress() is called.
   virtual void leave() = 0;

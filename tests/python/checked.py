@@ -12,12 +12,12 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
-import sys
 from typing import Callable, Optional, Union
 
 import pytest
 
 import ranks
+import warm_start
 
 JOBS = pathlib.Path(__file__).parent / "jobs"
 # For hangs alone, and within the time that pytest has for a test: the hang belongs to its check.
@@ -93,11 +93,11 @@ class Job:
     def _start(self, first: str) -> ranks.Running:
         if self._run is not None:
             self._run.kill()
-        launcher = self._launcher or [ranks.command(), "run", "-np", str(self.size),
-                                      sys.executable]
         arguments = [each if isinstance(each, str) else each() for each in self._arguments]
         environment = {key: value if isinstance(value, str) else value()
                        for key, value in self._environment.items()}
+        launcher = self._launcher or [ranks.command(), "run", "-np", str(self.size),
+                                      *warm_start.python_for(environment)]
         self._to_come = [] if first == NO_CHECKS else self._names[self._names.index(first):]
         self._run = ranks.Running(
             [*launcher, str(JOBS / self._script), *arguments],

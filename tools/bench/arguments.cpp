@@ -83,7 +83,7 @@ void describe(CLI::App& app, Line& line, BenchArguments& out) {
 
 Status wrong(std::string message) { return Status(Code::invalid_argument, std::move(message)); }
 
-// " (did you mean X?)" when the word is a slip of one of them.
+// Returns " (did you mean X?)" when the word looks like a misspelling of a known one.
 std::string hint(const std::string& word, const std::vector<std::string_view>& known) {
   const std::string_view near = nearest(word, known);
   return near.empty() ? cat("; one of ", join_text(known)) : cat("; did you mean ", near, "?");
@@ -137,8 +137,9 @@ Status read_dtypes(const std::vector<std::string>& words, BenchSettings& setting
 Status read_algorithms(const std::string& word, BenchSettings& settings) {
   std::vector<std::string_view> known{"auto", "all"};
   for (const move::AlgorithmRow& row : move::algorithm_table()) {
-    // The engine lets the algorithm of an allreduce be chosen, no other.
-    if (row.kind == settings.collective && row.kind == Collective::allreduce) {
+    // Only the algorithm of an allreduce can be chosen in the engine.
+    if (row.by == move::MovesBy::messages && row.kind == settings.collective &&
+        row.kind == Collective::allreduce) {
       known.push_back(row.name);
     }
   }

@@ -13,7 +13,7 @@ namespace unisono::tools {
 struct BenchArguments {
   BenchSettings settings;
   bool list = false;
-  int exit_code = -1;                        // >= 0: everything is said, end with it
+  int exit_code = -1;                        // >= 0: nothing is left to do, exit with this
 };
 
 BenchArguments parse_bench_arguments(std::vector<std::string> arguments);

@@ -29,10 +29,11 @@ void print_list(const BenchSettings& settings) {
   std::cout << "Collectives and their algorithms\n";
   for (const move::AlgorithmRow& row : move::algorithm_table()) {
     if (row.kind == Collective::barrier) continue;
-    std::printf("  %-14s %-20s %s\n", std::string(name_of(row.kind)).c_str(),
+    std::printf("  %-14s %-9s %-20s %s\n", std::string(name_of(row.kind)).c_str(),
+                row.by == move::MovesBy::memory ? "memory" : "messages",
                 std::string(row.name).c_str(), std::string(row.about).c_str());
   }
-  std::cout << "  --algorithm pins those of allreduce; auto chooses by size and ranks.\n"
+  std::cout << "  --algorithm pins those of allreduce over messages; auto chooses by size and ranks.\n"
             << "Element types\n ";
   for (int i = 0; i < kDTypeCount; ++i) std::cout << " " << bench_name(static_cast<DType>(i));
   std::cout << "\nPeers\n" << std::flush;

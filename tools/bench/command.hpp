@@ -8,7 +8,7 @@
 
 namespace unisono::tools {
 
-// arguments: those after `bench`. Gives the exit code.
+// arguments: those after `bench`. Returns the exit code.
 int bench_command(std::vector<std::string> arguments);
 
 }  // namespace unisono::tools

@@ -16,7 +16,7 @@ struct Label {
 
   bool ours() const { return impl.starts_with("unisono"); }
   bool limit() const { return impl == "limit"; }
-  // The heading of its column: the algorithm is named where it was chosen.
+  // The heading of its column; names the algorithm where one was chosen.
   std::string heading() const {
     return ours() && algorithm != "auto" ? impl + ":" + algorithm : impl;
   }

@@ -24,8 +24,8 @@ namespace {
 // Longer than any block should take, short enough to end a peer that hangs.
 constexpr double kAnswerLimit_s = 300;
 
-// In the child: never returns. The group is one of its own, so that Ctrl-C reaches the
-// orchestrator alone, which then ends everything.
+// Runs in the child and never returns. The child has a process group of its own, so that Ctrl-C
+// reaches only the orchestrator, which then ends everything.
 [[noreturn]] void become(const Launch::Process& process, int log) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // One implementation under measurement: a group of worker processes and a socket to each rank.
-// Thread: the orchestrator's. Ends its processes when it goes, by their process ids.
+// Thread: the orchestrator's. The destructor ends its processes, by their process ids.
 #pragma once
 
 #include <sys/types.h>

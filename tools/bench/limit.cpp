@@ -64,7 +64,7 @@ Result<Block> MemoryLimit::run_block(int iterations, int seed) {
   std::barrier together(ranks_);
   std::vector<Clock::time_point> starts(buffers_.size());
   const auto work = [&](int rank) {
-    // First touch by the thread that stands for the rank.
+    // The thread that stands for the rank touches the buffer first.
     const std::span<std::byte> mine = buffers_[static_cast<std::size_t>(rank)].span();
     const float value = static_cast<float>(seed % 5 + rank);
     for (std::size_t at = 0; at < mine.size(); at += sizeof value) {
@@ -77,7 +77,7 @@ Result<Block> MemoryLimit::run_block(int iterations, int seed) {
       starts[static_cast<std::size_t>(rank)] = Clock::now();
       pass(slice_start(rank), slice_start(rank + 1));
       together.arrive_and_wait();
-      // From the first to start: a thread that was scheduled late must not hide others' work.
+      // Counts from the first start: a thread that was scheduled late must not hide others' work.
       if (rank == 0) {
         const auto first = *std::min_element(starts.begin(), starts.end());
         block.times_us.push_back(us_between(first, Clock::now()));

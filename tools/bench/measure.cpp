@@ -70,7 +70,7 @@ class Meeting {
     }
   }
 
-  // Finds how many iterations make a block; false when the contender cannot do this work.
+  // Finds how many iterations make a block; returns false when the contender cannot do this work.
   bool warm_up(Entrant& entrant, const Work& work) {
     if (Status bad = entrant.contender->set_up(work); !bad.ok()) {
       report(entrant, bad, work);
@@ -130,7 +130,7 @@ class Meeting {
     result_.rows.push_back(std::move(row));
   }
 
-  // Work it cannot do is skipped; anything else takes the contender out of the rest of the run.
+  // Work that a contender cannot do is skipped; any other error ends its part in the run.
   void report(const Entrant& entrant, const Status& why, const Work& work) {
     if (interrupted() != 0) return;
     const Label label = entrant.contender->label();

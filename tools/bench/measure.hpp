@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The measurement itself: for each size, contenders take turns in rotating order, a block of
-// iterations at a time, so that what changes on the machine meanwhile meets all of them alike.
+// iterations at a time, so that changes on the machine affect all of them equally.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct Measurement {
   bool ours_failed = false;
 };
 
-// The q-quantile, 0 to 1, between the nearest two; values need not be sorted.
+// The q-quantile (q from 0 to 1), interpolated between the nearest two; values need not be sorted.
 double quantile(std::vector<double> values, double q);
 
 // done is the part of the work that is over, 0 to 1; now says what is being measured.

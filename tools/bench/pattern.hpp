@@ -18,16 +18,16 @@ namespace unisono::tools {
 
 // The bits of a small non-negative integer as one element.
 std::vector<std::byte> encode_small(DType dtype, int value);
-// The most ranks whose sum stays exact.
+// The maximum number of ranks whose sum stays exact.
 int ranks_checkable(DType dtype);
 
 class Pattern {
  public:
   Pattern(Work work, int ranks, int rank);
 
-  // Everything, before a block.
+  // Fills everything, before a block.
   void fill(std::span<std::byte> input, int seed, int iteration) const;
-  // The elements that change, before an iteration.
+  // Updates the elements that change, before an iteration.
   void touch(std::span<std::byte> input, int seed, int iteration) const;
   std::size_t result_bytes() const;
   bool right(std::span<const std::byte> result, int seed, int iteration) const;

@@ -47,7 +47,7 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-// "MPICH Version:   5.0.2\n..." and "Open MPI v5.0.11, package: ..." up to their details.
+// Cuts "MPICH Version:   5.0.2\n..." and "Open MPI v5.0.11, package: ..." before the details.
 std::string title_of(const std::string& text) {
   std::string title;
   for (const char c : text.substr(0, text.find_first_of(",\n"))) {
@@ -56,7 +56,7 @@ std::string title_of(const std::string& text) {
   return title;
 }
 
-// mpirun of the same installation: beside the interpreter first, as PyPI packages put it.
+// Finds mpirun of the same installation: first beside the interpreter, where PyPI packages put it.
 std::string find_mpirun(const Peer& peer) {
   const std::string beside = std::filesystem::path(peer.python).parent_path();
   for (const char* name : {"mpirun", "mpiexec"}) {
@@ -125,7 +125,7 @@ Launch launch_of_peer(const Peer& peer, const std::string& folder, int ranks,
           {"RANK", std::to_string(rank)},
           {"WORLD_SIZE", count},
           {"UNISONO_BENCH_STORE", cat("file://", folder, "/gloo.store")}};
-      // Gloo asks what the host's name means, which has no answer on many machines.
+      // Gloo resolves the host's name, which fails on many machines.
       if (std::getenv("GLOO_SOCKET_IFNAME") == nullptr) environment["GLOO_SOCKET_IFNAME"] = "lo";
       launch.processes.push_back({{peer.python, folder + "/peer_gloo.py"}, environment});
     }

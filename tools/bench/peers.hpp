@@ -22,7 +22,7 @@ struct Peer {
 // Looks at --peer-python, then UNISONO_PEER_<NAME>_PYTHON, then python3 on PATH.
 Peer find_peer(const std::string& name, const std::map<std::string, std::string>& pythons);
 
-// The peers' scripts, written from this executable into a folder that goes away with the object.
+// The peers' scripts, written from this executable into a folder that is removed with the object.
 class PeerScripts {
  public:
   PeerScripts();

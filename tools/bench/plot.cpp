@@ -14,7 +14,7 @@ namespace unisono::tools {
 namespace {
 
 constexpr double kWidth = 960, kHeight = 600, kLeft = 90, kRight = 210, kTop = 80, kBottom = 70;
-// Told apart by people who see colours differently, and on paper by their order in the legend.
+// Colours that people with colour blindness can tell apart; on paper the order in the legend helps.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9",
                                     "#e69f00", "#6a3d9a", "#555555", "#b15928", "#117733"};
 

@@ -42,7 +42,7 @@ const Row* best_peer_of(const Line& line) {
   return best;
 }
 
-// A limit is what the machine can do, so it is judged by its good moments, whatever else ran.
+// A limit is what the machine can do, so its p10 is used, which other programs disturb least.
 double percent_of(const Row& limit, const Row& row) { return 100 * limit.p10_us / row.median_us; }
 
 std::string cell(const Row& row, const Row* best, const Row* limit) {

@@ -16,7 +16,7 @@
 namespace unisono::tools {
 namespace {
 
-// A framework on a cold disk takes its time to import.
+// Importing a framework from a cold disk takes long.
 constexpr double kStartLimit_s = 180;
 
 class Doors {

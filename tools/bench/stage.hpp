@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Brings the contenders on: finds the peers, starts each group of workers and waits until all of
-// its ranks have said hello.
+// Prepares the contenders: finds the peers, starts each group of workers and waits until all of its
+// ranks have said hello.
 #pragma once
 
 #include <memory>

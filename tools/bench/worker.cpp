@@ -109,8 +109,8 @@ class Worker {
     pattern_->fill(source, seed, 0);
     times_us_.clear();
     checked_ = true;
-    // From here on the time it takes to prepare an iteration differs between ranks by more than
-    // a barrier costs.
+    // From this size on, the time it takes to prepare an iteration differs between ranks by more
+    // than a barrier costs.
     const bool barrier_each = work_.bytes() >= 64 << 10;
     if (Status bad = engine_.barrier().wait(); !bad.ok()) return bad;
     const auto begin = Clock::now();

@@ -60,7 +60,7 @@ class Agent {
     }
   }
 
-  // False when the launcher does not listen any more.
+  // Returns false when the launcher no longer reads.
   bool report() {
     if (!session_) return true;
     std::vector<Event> events;

@@ -65,7 +65,7 @@ void describe(CLI::App& app, Line& line) {
   for (const char* key : {"transport", "order", "pacing", "planner", "codec"}) {
     const auto row = std::find_if(option_table().begin(), option_table().end(),
                                   [&](const OptionRow& r) { return r.key == key; });
-    const std::string help = row == option_table().end() ? "" : std::string(row->kind);
+    const std::string help = row == option_table().end() ? "" : kind_text(row->kind);
     app.add_option(cat("--", key), line.named[key], help);
   }
   app.add_option("--set", line.set, "any option as key=value (see: unisono options); repeatable")
@@ -90,7 +90,7 @@ void describe(CLI::App& app, Line& line) {
   app.add_flag("--stdin", s.job.stdin_to_rank_0, "give standard input to rank 0");
 }
 
-// How many leading arguments are options of `run`; the next one is PROGRAM.
+// Returns how many leading arguments are options of `run`; the next one is PROGRAM.
 std::size_t divide(const CLI::App& app, std::vector<std::string>& arguments) {
   std::size_t at = 0;
   while (at < arguments.size()) {

@@ -9,7 +9,7 @@
 
 namespace unisono::tools {
 
-// arguments: those after `run`. Gives the exit code.
+// arguments: those after `run`. Returns the exit code.
 int run_command(std::vector<std::string> arguments);
 
 }  // namespace unisono::tools

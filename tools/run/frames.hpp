@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What launcher and agent say to each other over ssh: small frames, after one line of greeting
-// that tells them from whatever a login shell prints. Length, kind, rank, bytes; bounded.
+// How launcher and agent communicate over ssh: small frames, after one greeting line that separates
+// them from whatever a login shell prints. A frame has length, kind, rank and bytes; it is bounded.
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,17 @@ struct Frame {
   std::string body;
 };
 
-// What goes over the pipe for it.
+// The bytes that are sent for a frame.
 std::string frame_bytes(const Frame& frame);
-// Writes all of it or gives false. Blocks while the other side is slow.
+// Writes the whole frame or returns false. Blocks while the other side is slow.
 bool write_frame(int fd, const Frame& frame);
 
 class FrameReader {
  public:
-  // Adds what can be read now; false at the end of the stream or after garbage.
+  // Adds what can be read now; returns false at the end of the stream or after invalid bytes.
   bool fill(int fd);
   std::optional<Frame> next();
-  // Skips to the end of the greeting. False while it has not come.
+  // Skips to the end of the greeting. Returns false while it has not come.
   bool greeted();
   const std::string& garbage() const { return noise_; }
 

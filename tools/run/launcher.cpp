@@ -68,7 +68,7 @@ class Launcher {
   void catch_signals() {
     sigset_t wanted;
     sigemptyset(&wanted);
-    // A child's end only wakes: the session that it belongs to looks for itself.
+    // SIGCHLD only wakes the launcher; the session that the child belongs to checks it.
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&wanted, number);
     ::sigprocmask(SIG_BLOCK, &wanted, &old_mask_);
     ::signal(SIGPIPE, SIG_IGN);

@@ -33,7 +33,7 @@ constexpr std::string_view kOwnVariables[] = {
     "UNISONO_ADDRESS", "UNISONO_KEY_FD",    "UNISONO_KEY_FILE",   "UNISONO_LISTEN_FD",
     "UNISONO_HOST",    "UNISONO_BIND_HOST", "UNISONO_JOB"};
 
-// A port of the loopback that nobody has just now.
+// Returns a loopback port that nobody uses at the moment.
 int free_port() {
   const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -42,7 +42,7 @@ int free_port() {
   socklen_t size = sizeof address;
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return 29500;                           // what torch takes when nobody says
+    return 29500;                           // torch's default
   }
   return ntohs(address.sin_port);
 }
@@ -131,7 +131,7 @@ class LocalSession final : public HostSession {
         if (fd->valid()) fds.push_back({fd->get(), POLLIN, 0});
       }
     }
-    // Something is known already: do not sleep.
+    // An event is already pending: do not sleep.
     if (!pending_.empty()) fds.push_back({ready_fd(), POLLOUT, 0});
   }
 
@@ -174,7 +174,7 @@ class LocalSession final : public HostSession {
       if (equals == std::string_view::npos) continue;
       all[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
     }
-    // A pipe makes Python hold its output back for as long as the job runs.
+    // Without this, Python would hold back its output to a pipe for as long as the job runs.
     all.try_emplace("PYTHONUNBUFFERED", "1");
     for (const auto& [name, value] : job_.environment) all[name] = value;
     for (const std::string_view name : kOwnVariables) all.erase(std::string(name));
@@ -193,8 +193,8 @@ class LocalSession final : public HostSession {
     return list;
   }
 
-  // What torch.distributed reads, so that its programs run unmodified. Between hosts the caller
-  // names a port of rank 0's host that is free there.
+  // What torch.distributed reads, so that its programs run unmodified. With several hosts the
+  // caller names a port that is free on rank 0's host.
   void add_torch_variables(const RankPlan& rank, std::map<std::string, std::string>& all) const {
     all["RANK"] = cat(rank.rank);
     all["WORLD_SIZE"] = cat(job_.size);
@@ -247,7 +247,7 @@ class LocalSession final : public HostSession {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
       if (n != sizeof report) {
-        // The supervisor is gone and so is everything below it; what was printed is still there.
+        // The supervisor and everything it started are gone; what was printed can still be read.
         child.process.control.reset();
         retried([&] { return ::waitpid(child.process.supervisor, nullptr, 0); });
         read_output(child, child.process.out, Event::Kind::out, events);

@@ -19,13 +19,13 @@ class Output {
   struct Style {
     bool prefix = true;
     bool out_to_err = false;  // standard output is wanted for something else
-    std::string folder;       // also to rank.N.out and rank.N.err there; "" no
+    std::string folder;       // also write rank.N.out and rank.N.err there; "" = no
   };
   Output(int ranks, Style style);
   Status open();
   void add(int rank, bool error, std::string_view bytes);
   void note(const std::string& host, std::string_view bytes);  // from ssh
-  void finish();  // prints lines that never got their end
+  void finish();  // prints last lines that do not end with a newline
   const std::deque<std::string>& last_lines(int rank) const;
 
  private:

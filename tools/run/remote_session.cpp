@@ -61,7 +61,7 @@ class RemoteSession final : public HostSession {
  public:
   RemoteSession(const RunSettings& settings, const HostPlan& plan, const rendezvous::JobKey& key)
       : settings_(settings), plan_(plan), key_(key) {}
-  // A shell that neither ends nor obeys is left to the system: the launcher does not wait for ever.
+  // A shell that ends neither by itself nor when told is left alone: the launcher does not wait on.
   ~RemoteSession() override {
     hang_up();
     if (pid_ <= 0) return;
@@ -92,7 +92,7 @@ class RemoteSession final : public HostSession {
       close_lines();
       return fail(cat("cannot start ssh: ", std::strerror(error)), kMachineLacks);
     }
-    ::setpgid(pid_, pid_);  // the shell does so, too; whoever comes first
+    ::setpgid(pid_, pid_);  // the shell does so, too; either may be first
     for (const Fd* fd : {&to_, &from_, &err_}) {
       ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
     }
@@ -145,7 +145,7 @@ class RemoteSession final : public HostSession {
   bool over() const override { return !from_.valid() && pid_ <= 0 && pending_.empty(); }
 
  private:
-  // How long a shell that has closed its output may take to end, and one that was told to.
+  // How long a shell may take to end after it has closed its output, and after it was told to end.
   static constexpr Nanos kEndItself = std::chrono::seconds(2), kObey = std::chrono::seconds(1);
 
   static bool make_pipe(Fd& read, Fd& write) {
@@ -177,7 +177,7 @@ class RemoteSession final : public HostSession {
     ::_exit(126);
   }
 
-  // A shell that does not read keeps the frame here, not the launcher from its work.
+  // When the shell does not read, the frame waits here, so that the launcher is not blocked.
   void send(const Frame& frame) {
     if (!to_.valid()) return;
     unsent_ += frame_bytes(frame);
@@ -249,16 +249,16 @@ class RemoteSession final : public HostSession {
     to_.reset();
   }
 
-  // True once the shell's process is no more.
+  // Returns true once the shell's process has ended.
   bool ended() {
     const pid_t pid = retried([&] { return ::waitpid(pid_, &wait_status_, WNOHANG); });
     if (pid == 0) return false;
-    if (pid < 0) wait_status_ = -1;         // somebody else has fetched it
+    if (pid < 0) wait_status_ = -1;         // its status was collected elsewhere
     pid_ = -1;
     return true;
   }
 
-  // Nothing more comes from the host; its shell is to end as well, or is made to.
+  // Nothing more comes from the host: its shell must end as well, and is killed if it does not.
   void await_end(std::vector<Event>& events) {
     if (!ended()) {
       if (clock_.now() < hurry_at_) return;
@@ -272,7 +272,7 @@ class RemoteSession final : public HostSession {
     explain(WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : -1);
   }
 
-  // Why the connection ended before its ranks did, and what mends it.
+  // Reports why the connection ended before its ranks did, and how to fix it.
   void explain(int code) {
     const std::string& host = plan_.host;
     const std::string port = settings_.ssh_port == 0 ? "" : cat(" -p ", settings_.ssh_port);

@@ -27,7 +27,7 @@ struct Event {
     err,          // text: bytes of the rank's output
     exited,       // value: wait status
     note,         // text: a line from the host's ssh
-    host_failed,  // text: why; nothing more comes from this host. value: exit code to give
+    host_failed,  // text: why; nothing more comes from this host. value: exit code
   } kind;
   int rank = -1;
   std::int64_t value = 0;
@@ -38,7 +38,7 @@ class HostSession {
  public:
   virtual ~HostSession() = default;
   virtual const std::string& host() const = 0;
-  // Leads to ready or host_failed.
+  // Leads to the event ready or host_failed.
   virtual void open() = 0;
   virtual void start(const std::string& address) = 0;
   virtual void signal(int number) = 0;
@@ -48,7 +48,7 @@ class HostSession {
   virtual void pump(std::vector<Event>& events) = 0;
   // The job is over: tells the host to end. The destructor waits for it, but not for long.
   virtual void hang_up() {}
-  // Everything has ended and all its events were given.
+  // Whether everything has ended and all its events were delivered.
   virtual bool over() const = 0;
 };
 

@@ -25,7 +25,7 @@
 namespace unisono::tools {
 namespace {
 
-// How long what a rank started may outlive it, e.g. to tidy up after it.
+// How long processes that a rank started may outlive it, e.g. to clean up after it.
 constexpr double kTidyUp_s = 1.0;
 
 double now_s() {
@@ -34,7 +34,7 @@ double now_s() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Kernels before 5.9 know no ranges: there, what is open is asked for.
+// Kernels before 5.9 have no close_range(): there, /proc lists the open descriptors.
 void close_range_of(unsigned from, unsigned to) {
   if (::syscall(SYS_close_range, from, to, 0) == 0) return;
   std::vector<unsigned> open;
@@ -142,13 +142,14 @@ class Supervisor {
     const ssize_t n = ::recv(control_, &number, 1, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0 || number == SIGKILL) end_everything();
-    // The rank is not reaped yet, so its number cannot belong to anybody else.
+    // The rank is not reaped yet, so its pid cannot have been reused.
     if (!ended_) ::kill(-rank_, number);
   }
   void end_everything() {
     const double until = now_s() + 3;
     while (now_s() < until) {
-      // The group first: the rank and what it started normally; then whoever was left to us.
+      // First the process group: the rank and normally what it started. Then whatever the kernel
+      // has reparented to this process.
       if (!ended_) ::kill(-rank_, SIGKILL);
       for (const pid_t child : children()) ::kill(child, SIGKILL);
       reap();

@@ -26,7 +26,7 @@ struct Start {
   std::vector<int> inherited;  // descriptors the rank keeps
 };
 
-// What the supervisor tells: one record per packet.
+// What the supervisor reports: one record per packet.
 struct Report {
   enum class Kind : std::int32_t { started, not_started, exited } kind;
   std::int32_t value;  // pid; errno; wait status
@@ -34,12 +34,11 @@ struct Report {
 
 struct Supervised {
   pid_t supervisor = -1;
-  Fd control;   // Reports come out; one byte in is a signal to deliver
+  Fd control;   // delivers Reports; a byte written to it is a signal to deliver
   Fd out, err;  // non-blocking
 };
 
-// Before any thread is started. The calling process must not exit through anything but _exit in
-// the child, which this does.
+// Call it before any thread is started. The child exits through nothing but _exit.
 Result<Supervised> start_supervised(const Start& start);
 
 }  // namespace unisono::tools

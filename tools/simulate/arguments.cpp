@@ -131,9 +131,10 @@ void describe(CLI::App& app, Line& line, SimulateSettings& s) {
 
 Status wrong(std::string message) { return Status(Code::invalid_argument, std::move(message)); }
 
-// "all" becomes every known name; anything else must be one.
-Status read_names(std::string_view what, const std::vector<std::string_view>& known,
-                  std::vector<std::string>& names) {
+// "all" becomes the name of every row; anything else must be one of them.
+Status read_names(std::string_view what, const auto& rows, std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const auto& row : rows) known.push_back(row.name);
   if (names == std::vector<std::string>{"all"}) {
     names.assign(known.begin(), known.end());
     return {};
@@ -211,12 +212,9 @@ Status finish(const Line& line, SimulateSettings& s) {
   if (s.base.groups > 0 && s.planners == std::vector<std::string>{"threshold"}) {
     s.planners = {"groups"};
   }
-  std::vector<std::string_view> planners, pacings;
-  for (const plan::PlannerRow& row : plan::planner_table()) planners.push_back(row.name);
-  for (const order::PacingRow& row : order::pacing_table()) pacings.push_back(row.name);
-  if (Status bad = read_names("order", sim::order_names(), s.orders); !bad.ok()) return bad;
-  if (Status bad = read_names("pacing", pacings, s.pacings); !bad.ok()) return bad;
-  if (Status bad = read_names("planner", planners, s.planners); !bad.ok()) return bad;
+  if (Status bad = read_names("order", order::order_table(), s.orders); !bad.ok()) return bad;
+  if (Status bad = read_names("pacing", order::pacing_table(), s.pacings); !bad.ok()) return bad;
+  if (Status bad = read_names("planner", plan::planner_table(), s.planners); !bad.ok()) return bad;
   return read_faults(line, s.base.faults);
 }
 

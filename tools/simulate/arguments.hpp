@@ -12,7 +12,7 @@ namespace unisono::tools {
 
 struct SimulateArguments {
   SimulateSettings settings;
-  int exit_code = -1;                        // >= 0: everything is said, end with it
+  int exit_code = -1;                        // >= 0: nothing is left to do, exit with this
 };
 
 SimulateArguments parse_simulate_arguments(std::vector<std::string> arguments);

@@ -8,7 +8,7 @@
 
 namespace unisono::tools {
 
-// arguments: those after `simulate`. Gives the exit code.
+// arguments: those after `simulate`. Returns the exit code.
 int simulate_command(std::vector<std::string> arguments);
 
 }  // namespace unisono::tools

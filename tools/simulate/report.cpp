@@ -188,7 +188,7 @@ std::string list_text() {
                fixed(n.latency_us, 1), " us, o ", fixed(n.overhead_us, 1), " us, collective hop ",
                fixed(n.hop_us, 1), " us");
   });
-  section("Orders", sim::order_names(), [](std::string_view name) { return std::string(name); });
+  section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);
   section("Planners", plan::planner_table(), named);
   section("Studies", sim::study_table(), named);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing and reading wire formats: little-endian, length-prefixed, bounds-checked.
 // A Reader never reads past its end: after the first bad read ok() is false and every further
-// read gives zero or empty, so a parser checks once at the end.
+// read returns zero or empty, so a parser checks once at the end.
 #pragma once
 
 #include <bit>
@@ -91,7 +91,7 @@ class ByteReader {
     for (T& item : items) item = get<T>();
     return items;
   }
-  // How many more items of at least `least_bytes` each could follow; bounds reserve() calls.
+  // Whether `count` more items of at least `least_bytes` each could follow; bounds reserve() calls.
   bool can_hold(std::size_t count, std::size_t least_bytes) {
     if (least_bytes != 0 && count > rest_.size() / least_bytes) fail();
     return ok_;

@@ -16,8 +16,8 @@ std::atomic<std::uint64_t> forks_behind{0};  // how many fork()s lead to this pr
 
 }  // namespace
 
-// Linked through its members, so that the child, in which other threads may have died while they
-// held locks of the allocator, needs neither memory nor any lock but the one held across fork().
+// An intrusive list. In the child, other threads may have disappeared while they held locks of the
+// allocator, so the list needs neither memory nor any lock but the one held across fork().
 struct ChildCloseList {
   std::mutex mutex;
   ChildCloses* first = nullptr;

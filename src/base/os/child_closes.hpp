@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor that a child made by fork() closes at once. A child that kept a connection open, such
-// as a worker that loads data, would hide its parent's death from whoever waits for the connection's
-// end. Only the child's copy is closed: nothing is said on the connection.
+// A descriptor that a child made by fork() closes at once. If a child, such as a worker that loads
+// data, kept a connection open, whoever waits for the end of the connection would not notice that
+// the parent has died. Only the child's copy is closed: nothing is sent on the connection.
 //
 // Children made by vfork() or posix_spawn() run another program at once and lose every descriptor
 // that is marked to be closed then; all of ours are.
@@ -17,7 +17,7 @@ namespace unisono {
 
 class ChildCloses {
  public:
-  // fd outlives this object and stays where it is. In the child it is empty.
+  // fd must outlive this object and must not move. In the child it is empty.
   explicit ChildCloses(Fd& fd);
   ~ChildCloses();
   ChildCloses(const ChildCloses&) = delete;
@@ -27,7 +27,7 @@ class ChildCloses {
   friend struct ChildCloseList;
   Fd& fd_;
   ChildCloses* next_ = nullptr;
-  ChildCloses** link_ = nullptr;  // what points here; null when nothing does
+  ChildCloses** link_ = nullptr;  // the pointer to this object; null when there is none
 };
 
 // Tells whether the process is a child of the one in which this object was made, without asking the

@@ -23,7 +23,7 @@ std::pair<Fd, Fd> connected() {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-// What `check` says in a forked child.
+// Returns what `check` returns in a forked child.
 bool in_child(const std::function<bool()>& check) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(check() ? 0 : 1);
@@ -72,7 +72,7 @@ TEST(ChildCloses, AnySubsetInAnyOrderAndAgainInTheGrandchild) {
   EXPECT_TRUE(in_child([&] { return a.first.valid() && b.first.valid() && c.first.valid(); }));
 }
 
-// A number that the child uses anew is not closed with the object that once had it.
+// A descriptor number that the child reuses is not closed with the object that had it before.
 TEST(ChildCloses, WhatTheChildOpensAfterwardsIsItsOwn) {
   auto fd = std::make_unique<Fd>(connected().first);
   auto closes = std::make_unique<ChildCloses>(*fd);

@@ -6,7 +6,7 @@
 namespace unisono {
 
 int usable_cores();
-// Tells the core that this thread spins, so that a sibling or the power budget gains.
+// Tells the core that this thread spins, which helps its sibling hyper-thread and saves power.
 inline void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kRingForWork = 1;      // submissions and message
 inline constexpr std::uint32_t kRingForProgress =
     2;  // neighbours' counters: while an operation runs
 
-// The ringing side: a descriptor (not owned) and the flag that says what anyone sleeps for.
+// The ringing side: a descriptor (not owned) and the flag that says what a sleeper waits for.
 struct Ringer {
   int fd = -1;
   BellFlag* armed = nullptr;
@@ -39,7 +39,7 @@ struct Ringer {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (wants(kRingForWork)) ring_always();
   }
-  // Whether somebody sleeps who waits for this; after a full fence.
+  // Whether somebody sleeps who waits for this. Call it after a full fence.
   bool wants(std::uint32_t what) const {
     return armed != nullptr && (armed->load(std::memory_order_relaxed) & what) != 0;
   }

@@ -12,7 +12,7 @@ namespace unisono {
 
 using FutexWord = std::atomic<std::uint32_t>;
 
-// Sleeps while the word holds `expected`; may return early. Negative limit: none.
+// Sleeps while the word holds `expected`; may return early. A negative limit means no limit.
 void futex_wait(FutexWord& word, std::uint32_t expected, Nanos limit);
 void futex_wake_one(FutexWord& word);
 void futex_wake_all(FutexWord& word);

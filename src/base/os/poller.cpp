@@ -26,7 +26,7 @@ int wait_finely(int epoll, epoll_event* events, int most, Nanos limit) {
   return ::epoll_pwait2(epoll, events, most, limit.count() < 0 ? nullptr : &spec, nullptr);
 }
 
-// Rounded up: a sleep that ends early would turn the last millisecond before a deadline into a spin.
+// Rounds up: a sleep that ends early would make the last millisecond before a deadline a busy loop.
 int wait_coarsely(int epoll, epoll_event* events, int most, Nanos limit) {
   const auto whole = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
   return ::epoll_wait(
@@ -55,7 +55,7 @@ std::vector<Poller::Ready> Poller::wait(Nanos limit) {
   int n = -1;
   if (!coarse_.load(std::memory_order_relaxed)) {
     n = wait_finely(epoll_.get(), events, kMax, limit);
-    // Older sandboxes refuse calls they do not know with EPERM, which no wait gives otherwise.
+    // Older sandboxes refuse unknown calls with EPERM, which a wait never returns otherwise.
     if (n < 0 && (errno == ENOSYS || errno == EPERM))
       coarse_.store(true, std::memory_order_relaxed);
   }

@@ -15,8 +15,8 @@ namespace unisono {
 // has ended. Empty where the kernel has none (before 5.3), where a sandbox refuses it, when the
 // process cannot be seen from here (another pid namespace), and when it is this one.
 //
-// The kernel noted the process when the socket was connected. It may have ended since and its number
-// may be another's: the answer holds only if something is heard from it after the call.
+// The kernel recorded the process when the socket was connected. It may have ended since, and its
+// pid may have been reused: the result is valid only if the peer sends something after the call.
 inline Fd watch_peer_process(int unix_socket) {
   ucred who{};
   socklen_t size = sizeof who;

@@ -24,7 +24,7 @@ struct DeniedCall {
   std::uint32_t above = 0;
 };
 
-// False when this machine filters no calls.
+// Returns false when this machine cannot filter system calls.
 inline bool deny(const DeniedCall& call) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const auto number = static_cast<std::uint32_t>(call.number);
@@ -55,7 +55,7 @@ inline bool deny(const DeniedCall& call) {
 
 enum class Denied { held, broke, untestable };
 
-// Runs `check` in a child to which the call is denied; held when it gives true.
+// Runs `check` in a child to which the call is denied; returns held when `check` returns true.
 inline Denied run_denied(const DeniedCall& call, const std::function<bool()>& check) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!deny(call) ? 2 : check() ? 0 : 1);

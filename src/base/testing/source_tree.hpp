@@ -8,8 +8,9 @@
 
 namespace unisono {
 
-// A file of the tree this test runs in, by its path there; relative as it is when there is none.
-// Compilers may know their files by paths relative to the build, so the working directory says it.
+// Returns the path of a file in the source tree this test runs in; `path` itself when there is no
+// tree. __FILE__ may be relative to the build folder, so the tree is found from the working
+// directory.
 inline std::filesystem::path in_source_tree(std::string_view path) {
   for (auto folder = std::filesystem::current_path(); folder.has_relative_path();
        folder = folder.parent_path()) {

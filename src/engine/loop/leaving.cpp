@@ -16,19 +16,12 @@ constexpr Nanos kLeaveLimit = std::chrono::seconds(2);
 // A rank that was lost may have ended because of another, whose end is about to be seen, too, or is
 // told by a third. So long is listened before it is blamed.
 constexpr Nanos kBlameGrace = std::chrono::milliseconds(10);
-
-// The first few are those to blame; a job of thousands that ends need not list them all.
-constexpr std::size_t kLeaversMax = 16;
-
-bool is_among(Rank rank, const std::vector<Rank>& ranks) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-}
 }  // namespace
 
 void Loop::begin_leaving(Time now) {
   if (leaving()) return;
   leave_by_ = now + kLeaveLimit;
-  left_before_me_ = leavers_in_order(table_.at(0));
+  left_before_me_ = leavers_.in_order(table_.at(0));
   if (!failed_.ok()) return;
   for (auto& [id, set] : sets_) {
     set->leave(now);
@@ -103,8 +96,7 @@ Status Loop::left_in_the_middle(Rank rank) const {
 // Its goodbye comes next. Whatever it does not name it has finished, so nobody waits for it there.
 void Loop::depart(Rank from, const Departure& departure) {
   note_leaver(from);
-  departed_[static_cast<std::size_t>(from)] = true;
-  left_before_[static_cast<std::size_t>(from)] = departure.before;
+  leavers_.tell(from, departure.before);
   const Status status = left_in_the_middle(from);
   for (const SetId id : departure.unfinished) {
     const auto set = sets_.find(id);
@@ -127,7 +119,7 @@ void Loop::end_set(SetId id, const Status& status) {
   const auto set = sets_.find(id);
   keep(set->second->stop(status));
   for (Pending& pending : pendings_.take_all(id)) {
-    observe::Counters::add(parts_.counters->operations_failed);
+    observe::Counters::add(parts_.shared.counters->operations_failed);
     submit::resolve(pending, run::name_tensor(status, pending.request),
             [this](const Request& request) { release_name(request); });
   }
@@ -139,8 +131,8 @@ void Loop::on_left(Rank peer) {
   gone_[static_cast<std::size_t>(peer)] = true;
   note_leaver(peer);
   if (!failed_.ok()) return;
-  const Time now = parts_.clock->now();
-  plans_end_by_ = now + seconds_to_nanos(parts_.options->dead_s);
+  const Time now = parts_.shared.clock->now();
+  plans_end_by_ = now + seconds_to_nanos(parts_.shared.options->dead_s);
   for (auto& [id, set] : sets_) {
     if (set->members().index_of(peer) >= 0) set->member_left(peer, now);
   }
@@ -152,7 +144,7 @@ void Loop::cancel_plans_without_leaver() {
   plans_end_by_ = kNever;
   std::vector<SetId> lonely;
   for (const auto& [id, set] : sets_) {
-    if (set->in_plan() && first_to_leave(set->members()) >= 0) lonely.push_back(id);
+    if (set->in_plan() && leavers_.first_of(set->members()) >= 0) lonely.push_back(id);
   }
   for (const SetId id : lonely) end_set(id, first_cause(id, Status(Code::peer_left, "")));
 }
@@ -161,7 +153,7 @@ void Loop::on_lost(Rank peer, const Status& why) {
   gone_[static_cast<std::size_t>(peer)] = true;
   if (leaving() || !failed_.ok()) return;   // whoever leaves does not mind who else is gone
   suspects_.emplace_back(peer, why);
-  if (blame_at_ == kNever) blame_at_ = parts_.clock->now() + kBlameGrace;
+  if (blame_at_ == kNever) blame_at_ = parts_.shared.clock->now() + kBlameGrace;
 }
 
 // Nobody has named another meanwhile. When several are gone, all survivors that see so choose alike.
@@ -175,57 +167,7 @@ void Loop::blame_suspect() {
 
 void Loop::note_leaver(Rank rank) {
   if (!failed_.ok()) return;                // whoever leaves now does so because the job has failed
-  if (rank >= 0 && !is_among(rank, leavers_)) leavers_.push_back(rank);
-}
-
-// Those of these members that are known to leave, each after those that left before it. A leaver says
-// whom it knew, in this order, so whoever has not heard of the first one itself learns of it from any
-// later one.
-std::vector<Rank> Loop::leavers_in_order(const Members& members) const {
-  std::vector<Rank> known;
-  const auto add = [&](const std::vector<Rank>& ranks) {
-    for (const Rank rank : ranks) {
-      if (members.index_of(rank) >= 0 && !is_among(rank, known)) known.push_back(rank);
-    }
-  };
-  add(leavers_);
-  for (std::size_t i = 0; i < known.size(); ++i)
-    add(left_before_[static_cast<std::size_t>(known[i])]);
-  // Whether somebody who is still in the list came before this one, in anybody's account.
-  const auto preceded = [&](Rank rank) {
-    for (const Rank teller : leavers_) {
-      std::vector<Rank> account = left_before_[static_cast<std::size_t>(teller)];
-      account.push_back(teller);
-      const auto at = std::find(account.begin(), account.end(), rank);
-      if (at == account.end()) continue;
-      if (std::any_of(account.begin(), at, [&](Rank earlier) { return is_among(earlier, known); }))
-        return true;
-    }
-    return false;
-  };
-  std::vector<Rank> order;
-  while (!known.empty()) {
-    // Of those that nobody preceded, the lowest whose account is here, since all survivors choose it;
-    // without an account the one heard of first, which may be why the others left.
-    auto next = known.end();
-    for (auto it = known.begin(); it != known.end(); ++it) {
-      if (preceded(*it)) continue;
-      const bool told = departed_[static_cast<std::size_t>(*it)];
-      if (next == known.end() ||
-          (told && (!departed_[static_cast<std::size_t>(*next)] || *it < *next)))
-        next = it;
-    }
-    if (next == known.end()) next = known.begin();  // accounts that contradict each other
-    order.push_back(*next);
-    known.erase(next);
-    if (order.size() == kLeaversMax) break;
-  }
-  return order;
-}
-
-Rank Loop::first_to_leave(const Members& members) const {
-  const std::vector<Rank> order = leavers_in_order(members);
-  return order.empty() ? -1 : order.front();
+  leavers_.note(rank);
 }
 
 // What a loss or a leave means for an operation of the set: it could not have run since the first of
@@ -234,7 +176,7 @@ Status Loop::first_cause(SetId set, const Status& status) const {
   if (status.code() != Code::peer_left && status.code() != Code::peer_lost) return status;
   const auto members = table_.find(set);
   if (members == table_.end()) return status;
-  const Rank first = first_to_leave(members->second);
+  const Rank first = leavers_.first_of(members->second);
   if (first < 0 || (first == status.culprit().rank && status.code() == Code::peer_left))
     return status;
   const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(first)];
@@ -258,7 +200,7 @@ Status Loop::name_peer(const Status& status, const Members& members) {
   std::string message = status.message();
   if (status.code() == Code::peer_left) {
     note_leaver(culprit.rank);
-    if (const Rank first = first_to_leave(members); first >= 0 && first != culprit.rank) {
+    if (const Rank first = leavers_.first_of(members); first >= 0 && first != culprit.rank) {
       culprit.rank = first;
       message = order::peer_left_error(first, culprit.tensor).message();
     }

@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/data/text.hpp"
-#include "engine/loop/control.hpp"
+#include "engine/control/control.hpp"
 
 namespace unisono::engine {
 namespace {
@@ -32,14 +32,16 @@ order::OrderSettings order_settings(SetId set, const Options& options) {
 
 Loop::Loop(LoopParts parts)
     : parts_(std::move(parts)),
-      places_(static_cast<std::size_t>(parts_.options->teams)),
+      places_(static_cast<std::size_t>(parts_.shared.options->teams)),
       gone_(parts_.peers.size(), false),
-      departed_(parts_.peers.size(), false),
-      left_before_(parts_.peers.size()),
-      waits_(parts_.peers.size()),
-      earlier_waits_(parts_.peers.size()) {
+      leavers_(parts_.peers.size()),
+      stragglers_(parts_.peers.size()) {
+  parts_.shared.planner = parts_.planner.get();
+  parts_.shared.transport = parts_.transport.get();
+  parts_.shared.buffers = &buffers_;
+  parts_.shared.pendings = &pendings_;
   if (parts_.beats && parts_.transport->size() > 1) {
-    next_beat_ = parts_.clock->now() + seconds_to_nanos(parts_.options->heartbeat_s);
+    next_beat_ = parts_.shared.clock->now() + seconds_to_nanos(parts_.shared.options->heartbeat_s);
   }
   open_world();
 }
@@ -54,7 +56,7 @@ void Loop::open_world() {
   std::iota(everyone.begin(), everyone.end(), 0);
   // The first places of every board are the world's, as many as fit into a packed lease.
   std::uint64_t first = 0;
-  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
   for (std::size_t i = 0; i < std::min(teams, arena::SlotLease::kMax); ++i)
     first |= (i + 1) << (8 * i);
   std::vector<std::uint64_t> board_slots(everyone.size(), first);
@@ -66,17 +68,15 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
-  const order::OrderSettings settings = order_settings(id, *parts_.options);
-  auto order = order::make_order(parts_.options->order, members, settings);
+  const order::OrderSettings settings = order_settings(id, *parts_.shared.options);
+  auto order = order::make_order(parts_.shared.options->order, members, settings);
   auto channels = open_channels(id, members, board_slots);
   leases_[id] = std::move(lease);
-  sets_[id] = std::make_unique<SetRunner>(
-      SetParts{id, std::move(members), std::move(order), std::move(channels), parts_.planner.get(),
-               parts_.options, parts_.transport.get(), &buffers_, &pendings_, parts_.counters,
-               parts_.timings, parts_.clock, this});
+  sets_[id] = std::make_unique<SetRunner>(SetParts{
+      id, std::move(members), std::move(order), std::move(channels), &parts_.shared, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
-      sets_[id]->member_left(rank, parts_.clock->now());
+      sets_[id]->member_left(rank, parts_.shared.clock->now());
     }
   }
   auto early = early_.extract(id);
@@ -86,7 +86,7 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
 
 std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
     SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots) {
-  const auto teams = static_cast<std::size_t>(parts_.options->teams);
+  const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
   std::vector<std::unique_ptr<run::Channel>> channels;
   for (std::size_t i = 0; i < teams; ++i) {
     auto channel = std::make_unique<run::Channel>();
@@ -121,7 +121,7 @@ bool Loop::moving() const {
 }
 
 bool Loop::pass(std::size_t most_bytes) {
-  const Time now = parts_.clock->now();
+  const Time now = parts_.shared.clock->now();
   parts_.inbox->take(batch_);
   bool worked = !batch_.empty();
   for (Handover& submission : batch_) accept(submission, now);
@@ -130,7 +130,7 @@ bool Loop::pass(std::size_t most_bytes) {
   if (now >= next_beat_) {
     // Twice per heartbeat_s: what a peer did since the last beat is noticed at this one. By the plan
     // rather than by the clock, so that small delays do not add up while a peer is silent.
-    const Nanos every = seconds_to_nanos(parts_.options->heartbeat_s / 2);
+    const Nanos every = seconds_to_nanos(parts_.shared.options->heartbeat_s / 2);
     const Time planned = now - next_beat_ < every ? next_beat_ : now;
     parts_.transport->beat(planned, *this);
     next_beat_ = planned + every;
@@ -175,7 +175,7 @@ bool Loop::ready() const {
   for (const auto& [id, persistent] : persistents_) {
     if (persistent.runner->ready()) return true;
   }
-  return deadline() <= parts_.clock->now();
+  return deadline() <= parts_.shared.clock->now();
 }
 
 Time Loop::deadline() const {
@@ -235,7 +235,7 @@ void Loop::accept(Handover& submission, Time now) {
                                                    pending.request.set, " was removed"));
     }
     if (!refusal.ok()) {
-      observe::Counters::add(parts_.counters->operations_failed);
+      observe::Counters::add(parts_.shared.counters->operations_failed);
       submit::resolve(pending, std::move(refusal), [this](const Request& r) { release_name(r); });
       continue;
     }
@@ -278,7 +278,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
     waiting.emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
     return;
   }
-  const Time now = parts_.clock->now();
+  const Time now = parts_.shared.clock->now();
   switch (control->kind) {
     case ControlKind::order:
       if (auto status = set->second->receive(from, control->body, now); !status) {
@@ -299,14 +299,14 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       leave_granted_[control->set] = control->responses;
       break;
     case ControlKind::waits:
-      waits_[static_cast<std::size_t>(from)] = control->wait;
+      stragglers_.heard(from, control->wait);
       break;
     case ControlKind::verdict:
       if (control->slow.rank >= parts_.transport->size()) {
         return fail_job(
             lost(from, Status(Code::corrupted, "a verdict on a rank that does not exist")));
       }
-      judge(control->slow);
+      publish(control->slow);
       break;
     case ControlKind::abort:
     case ControlKind::departs:
@@ -324,8 +324,8 @@ Status Loop::lost(Rank rank, const Status& why) const {
 
 void Loop::post_order(SetId set, Rank to, std::span<const std::byte> message) {
   if (gone_[static_cast<std::size_t>(to)]) return;
-  observe::Counters::add(parts_.counters->control_messages);
-  observe::Counters::add(parts_.counters->control_bytes, message.size());
+  observe::Counters::add(parts_.shared.counters->control_messages);
+  observe::Counters::add(parts_.shared.counters->control_bytes, message.size());
   post(to, encode_order(set, message));
 }
 
@@ -378,7 +378,7 @@ void Loop::break_down(const Status& status) noexcept {
 
 void Loop::fail_all_pending(const Status& status) {
   for (Pending& pending : pendings_.take_all()) {
-    observe::Counters::add(parts_.counters->operations_failed);
+    observe::Counters::add(parts_.shared.counters->operations_failed);
     submit::resolve(pending,
                     run::name_tensor(first_cause(pending.request.set, status), pending.request),
                     [this](const Request& r) { release_name(r); });
@@ -387,9 +387,9 @@ void Loop::fail_all_pending(const Status& status) {
 
 void Loop::refresh_counters() {
   const transport::TransportStats stats = parts_.transport->stats();
-  observe::Counters::set(parts_.counters->data_bytes, stats.data_bytes);
+  observe::Counters::set(parts_.shared.counters->data_bytes, stats.data_bytes);
   if (parts_.stray_guard) {
-    observe::Counters::set(parts_.counters->strangers, parts_.stray_guard->strangers());
+    observe::Counters::set(parts_.shared.counters->strangers, parts_.stray_guard->strangers());
   }
 }
 

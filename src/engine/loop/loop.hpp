@@ -15,10 +15,12 @@
 #include "arena/board_slots.hpp"
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
-#include "engine/loop/control.hpp"
-#include "engine/loop/long_messages.hpp"
+#include "engine/control/control.hpp"
+#include "engine/peers/leavers.hpp"
+#include "engine/control/long_messages.hpp"
 #include "engine/loop/persistent.hpp"
 #include "engine/loop/set_runner.hpp"
+#include "engine/peers/straggler_report.hpp"
 #include "rendezvous/bootstrap/join.hpp"
 #include "model/peer.hpp"
 #include "submit/names.hpp"
@@ -42,13 +44,10 @@ inline Status shut_down_status() {
 using SetTable = std::map<SetId, Members>;
 
 struct LoopParts {
-  const Options* options = nullptr;
-  const Clock* clock = nullptr;
+  SharedParts shared;                       // what is the loop's own in it, the loop fills in
   Inbox<Handover>* inbox = nullptr;
   const std::atomic<bool>* leave = nullptr;  // true once this rank wants to leave; the bell is rung
   submit::NameRegistry* names = nullptr;
-  observe::Counters* counters = nullptr;
-  observe::Timings* timings = nullptr;
   Ringer bell;                              // wakes the engine
   std::vector<PeerInfo> peers;
   std::unique_ptr<transport::Transport> transport;
@@ -87,7 +86,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void accept(Handover& submission, Time now);
   void start_persistent(std::uint32_t id, Pending pending);
   void tell_waits();
-  void judge(const observe::SlowRank& slow);
+  void publish(const observe::SlowRank& slow);
   void begin_leaving(Time now);
   void keep_leaving(Time now);
   bool may_say_goodbye(Time now) const;
@@ -96,8 +95,6 @@ class Loop final : private transport::TransportListener, private SetHost {
   Status left_in_the_middle(Rank rank) const;
   void end_set(SetId set, const Status& status);
   void note_leaver(Rank rank);
-  std::vector<Rank> leavers_in_order(const Members& members) const;
-  Rank first_to_leave(const Members& members) const;
   Status first_cause(SetId set, const Status& status) const;
   void blame_suspect();
   void cancel_plans_without_leaver();
@@ -180,9 +177,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   std::vector<std::unique_ptr<run::BucketRun>> abandoned_;
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
-  std::vector<bool> departed_;              // peers that said what they leave behind
-  std::vector<Rank> leavers_;               // peers known to leave, first one first
-  std::vector<std::vector<Rank>> left_before_;  // by rank: whom it knew to leave when it did
+  Leavers leavers_;
   std::vector<Rank> left_before_me_;
   std::vector<std::pair<Rank, Status>> suspects_;  // lost, and not yet blamed
   Time blame_at_ = kNever;
@@ -190,9 +185,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   bool tell_now_ = false;
   Status failed_;
   std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
-  std::vector<observe::RankWait> waits_;  // rank 0: what the ranks said since its last beat
-  std::vector<observe::RankWait> earlier_waits_;     // the same of the beat before
-  observe::SlowRank slow_;
+  StragglerReport stragglers_;
   Time leave_by_ = kNever, plans_end_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
 };

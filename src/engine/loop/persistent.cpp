@@ -30,8 +30,8 @@ Status PersistentRunner::start(Pending& pending) {
   pendings.push_back(std::move(pending));
   active_ = run::make_run(
       prototype_, std::move(pendings),
-      run::RunContext{parts_.transport, &parts_.members, parts_.team.get(), parts_.buffers,
-                 parts_.options, &next_move_, 1, run::persistent_moves(parts_.index)});
+      run::RunContext{parts_.shared->transport, &parts_.members, parts_.team.get(), parts_.shared->buffers,
+                 parts_.shared->options, &next_move_, 1, run::persistent_moves(parts_.index)});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {
@@ -45,7 +45,7 @@ bool PersistentRunner::advance() {
   if (active_ == nullptr) return false;
   const move::Step step = active_->step();
   if (step != move::Step::finished) return step == move::Step::advanced;
-  observe::Counters::add(parts_.counters->operations);
+  observe::Counters::add(parts_.shared->counters->operations);
   ++completed_;
   active_->write_outputs();
   active_->resolve_tickets(kNoName);

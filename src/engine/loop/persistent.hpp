@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "run/bucket_run.hpp"
-#include "observe/counters.hpp"
+#include "engine/loop/shared_parts.hpp"
 
 namespace unisono::engine {
 
@@ -18,10 +18,7 @@ struct PersistentParts {
   Members members;
   Response response;                        // what was agreed
   std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
-  transport::Transport* transport = nullptr;
-  run::BufferPool* buffers = nullptr;
-  const Options* options = nullptr;
-  observe::Counters* counters = nullptr;
+  const SharedParts* shared = nullptr;
 };
 
 class PersistentRunner {

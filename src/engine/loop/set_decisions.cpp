@@ -48,11 +48,11 @@ bool SetRunner::refuse_administration(const Response& response) {
 }
 
 void SetRunner::resolve_one(const Request& request, Status status, std::int64_t value) {
-  Pending pending = parts_.pendings->take(parts_.id, request.name);
+  Pending pending = parts_.shared->pendings->take(parts_.id, request.name);
   if (pending.ticket == nullptr) return;
   pending.ticket->value = value;
-  observe::Counters::add(status.ok() ? parts_.counters->operations
-                                     : parts_.counters->operations_failed);
+  observe::Counters::add(status.ok() ? parts_.shared->counters->operations
+                                     : parts_.shared->counters->operations_failed);
   submit::resolve(pending, std::move(status), release_);
 }
 

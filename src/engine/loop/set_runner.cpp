@@ -7,7 +7,7 @@
 #include "base/data/hash.hpp"
 #include "base/log.hpp"
 #include "base/data/text.hpp"
-#include "model/waiting.hpp"
+#include "base/waiting.hpp"
 #include "run/make_run.hpp"
 
 namespace unisono::engine {
@@ -87,7 +87,7 @@ bool SetRunner::advance(run::Channel& channel, Time now, std::size_t most_bytes)
     }
     const move::Step step = channel.step();
     if (channel.joined == kNever && !channel.lent && channel.run->joined()) {
-      channel.joined = parts_.clock->now();
+      channel.joined = parts_.shared->clock->now();
     }
     if (!channel.lent && !channel.run->trouble().ok()) {
       parts_.host->fail_job(channel.run->trouble());
@@ -112,10 +112,10 @@ void SetRunner::end_run(run::Channel& channel, Time now) {
 // Gives out the results of a run that has finished, or takes back what it did not touch.
 void SetRunner::finish(const run::Channel& channel, run::BucketRun& run) {
   if (run.vote() == PlanVote::abort) {
-    for (Pending& pending : run.give_back()) parts_.pendings->add(std::move(pending));
+    for (Pending& pending : run.give_back()) parts_.shared->pendings->add(std::move(pending));
     return;
   }
-  observe::Counters::add(parts_.counters->operations, run.tensor_count());
+  observe::Counters::add(parts_.shared->counters->operations, run.tensor_count());
   if (run.planned()) log_order(run.bucket().responses.front());
   complete(channel, run);
 }
@@ -138,11 +138,11 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
 
 // Whoever a ticket wakes finds the operation in timings and counters.
 void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
-  observe::Counters& counters = *parts_.counters;
-  const Time moved = parts_.clock->now();
+  observe::Counters& counters = *parts_.shared->counters;
+  const Time moved = parts_.shared->clock->now();
   const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
   run.write_outputs();
-  const Time done = parts_.clock->now();
+  const Time done = parts_.shared->clock->now();
   const auto ns = [](Nanos d) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
   };
@@ -150,7 +150,7 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
     const run::TravellingTensor& tensor = run.tensor(i);
     const Pending& pending = tensor.pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
-    parts_.timings->add(tensor.request->name, tensor.request->kind, tensor.request->bytes(),
+    parts_.shared->timings->add(tensor.request->name, tensor.request->kind, tensor.request->bytes(),
                         run.bucket().id,
                         {pending.submitted, pending.agreed, channel.begun, channel.packed, joined,
                          moved, done});
@@ -223,8 +223,8 @@ bool SetRunner::negotiate(Time now) {
   parts_.order->negotiate(now, output_);
   if (parts_.id == 0) {
     const order::OrderCounts counts = parts_.order->counts();
-    observe::Counters::set(parts_.counters->cache_hits, counts.cache_hits);
-    observe::Counters::set(parts_.counters->cache_misses, counts.cache_misses);
+    observe::Counters::set(parts_.shared->counters->cache_hits, counts.cache_hits);
+    observe::Counters::set(parts_.shared->counters->cache_misses, counts.cache_misses);
   }
   for (const order::OrderMessage& message : output_.messages) {
     parts_.host->post_order(parts_.id, message.to, message.bytes);
@@ -234,7 +234,7 @@ bool SetRunner::negotiate(Time now) {
   if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
-  observe::Counters::add(parts_.counters->cycles);
+  observe::Counters::add(parts_.shared->counters->cycles);
   for (const Response& response : output_.responses) {
     // A planned response counts once it has run: until then it may be taken back.
     if (!response.planned) {
@@ -242,7 +242,7 @@ bool SetRunner::negotiate(Time now) {
       log_order(response);
     }
     for (const Request& tensor : response.tensors) {
-      parts_.pendings->agreed(parts_.id, tensor.name, now);
+      parts_.shared->pendings->agreed(parts_.id, tensor.name, now);
     }
     unended_.push_back({response.sequence, 0, PlanVote::run});
     // At once: a name that fails here is free to be submitted anew.
@@ -250,7 +250,7 @@ bool SetRunner::negotiate(Time now) {
       fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
     }
   }
-  parts_.timings->add_round(now);
+  parts_.shared->timings->add_round(now);
   // Members come to planned responses at different times, so each travels as it was planned; what
   // was negotiated came to all in the same rounds.
   if (output_.responses.front().planned) {
@@ -264,7 +264,7 @@ bool SetRunner::negotiate(Time now) {
 
 void SetRunner::enqueue(std::vector<Response> responses) {
   std::erase_if(responses, [](const Response& response) { return !response.error.ok(); });
-  Plan plan = parts_.planner->plan(std::move(responses), next_bucket_);
+  Plan plan = parts_.shared->planner->plan(std::move(responses), next_bucket_);
   next_bucket_ += plan.buckets.size();
   for (Bucket& bucket : plan.buckets) {
     bucket.identity = identity_of(bucket);
@@ -284,10 +284,10 @@ void SetRunner::enqueue(std::vector<Response> responses) {
 
 void SetRunner::log_order(const Response& response) {
   if (parts_.id != 0) return;               // the world's order is the one all ranks share
-  std::uint64_t digest = observe::Counters::get(parts_.counters->order_digest);
+  std::uint64_t digest = observe::Counters::get(parts_.shared->counters->order_digest);
   digest = hash_text(cat(response.sequence, code_name(response.error.code())), digest);
   for (const Request& tensor : response.tensors) digest = hash_text(tensor.name, digest);
-  observe::Counters::set(parts_.counters->order_digest, digest);
+  observe::Counters::set(parts_.shared->counters->order_digest, digest);
 }
 
 bool SetRunner::start_next(run::Channel& channel, Time now) {
@@ -309,7 +309,8 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
                             response.absent.end() ||
                         response.vote == PlanVote::abort;
     for (const Request& tensor : response.tensors) {
-      pendings.push_back(absent ? Pending{} : parts_.pendings->take(parts_.id, tensor.name));
+      pendings.push_back(absent ? Pending{}
+                                : parts_.shared->pendings->take(parts_.id, tensor.name));
       if (pendings.back().ticket == nullptr && !absent) {
         parts_.host->fail_job(Status(
             Code::internal, cat("the ranks agreed on '", tensor.name,
@@ -319,18 +320,19 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
       if (watched && !absent) pendings.back().ticket->watch = {parts_.id, response.sequence};
     }
   }
-  observe::Counters::add(parts_.counters->buckets);
-  channel.begun = parts_.clock->now();
+  observe::Counters::add(parts_.shared->counters->buckets);
+  channel.begun = parts_.shared->clock->now();
   channel.joined = kNever;
   channel.run = run::make_run(
       std::move(bucket), std::move(pendings),
-      run::RunContext{parts_.transport, &parts_.members, channel.team.get(), parts_.buffers,
-                 parts_.options, &channel.next_move, parts_.channels.size(), run::kSetMoves});
+      run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
+                      parts_.shared->buffers, parts_.shared->options, &channel.next_move,
+                      parts_.channels.size(), run::kSetMoves});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
   }
-  channel.packed = parts_.clock->now();
+  channel.packed = parts_.shared->clock->now();
   return true;
 }
 
@@ -349,7 +351,8 @@ std::vector<std::unique_ptr<run::BucketRun>> SetRunner::stop(const Status& statu
       channel->run.reset();
       continue;
     }
-    observe::Counters::add(parts_.counters->operations_failed, channel->run->tensor_count());
+    observe::Counters::add(parts_.shared->counters->operations_failed,
+                           channel->run->tensor_count());
     channel->run->fail(status, release_);
     runs.push_back(std::move(channel->run));
   }

@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "run/channel.hpp"
-#include "engine/loop/pendings.hpp"
-#include "observe/counters.hpp"
+#include "engine/loop/shared_parts.hpp"
 #include "observe/straggler.hpp"
-#include "observe/timings.hpp"
 #include "order/order.hpp"
-#include "plan/planner.hpp"
 
 namespace unisono::engine {
 
@@ -42,14 +39,7 @@ struct SetParts {
   Members members;
   std::unique_ptr<order::Order> order;
   std::vector<std::unique_ptr<run::Channel>> channels;  // at least one; as many on all members
-  const plan::Planner* planner = nullptr;
-  const Options* options = nullptr;
-  transport::Transport* transport = nullptr;
-  run::BufferPool* buffers = nullptr;
-  Pendings* pendings = nullptr;
-  observe::Counters* counters = nullptr;
-  observe::Timings* timings = nullptr;
-  const Clock* clock = nullptr;
+  const SharedParts* shared = nullptr;
   SetHost* host = nullptr;
 };
 

@@ -26,7 +26,7 @@ void Loop::offer_board_slots(Request& request) {
   const bool persistent = request.kind == Collective::prepare;
   const Members members = persistent ? sets_.at(request.set)->members()
                                      : Members::of(request.members, parts_.transport->rank());
-  const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.options->teams);
+  const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.shared.options->teams);
   if (members.me < 0 || !shares_memory(members) || count > arena::SlotLease::kMax) return;
   if (places_.free() < count) reap();
   arena::SlotLease lease(places_, count, parts_.neighbourhood->own());
@@ -61,7 +61,7 @@ std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
   arena::Neighbourhood& hood = *parts_.neighbourhood;
   return std::make_unique<move::LocalTeam>(hood.neighbours(members), members.me, std::move(slots),
                                      &hood.own(), &hood.heap(),
-                                     static_cast<int>(parts_.options->team_threads));
+                                     static_cast<int>(parts_.shared.options->team_threads));
 }
 
 // The low half of an id names the set's messages: no two sets that live have the same.
@@ -153,12 +153,10 @@ std::int64_t Loop::open_persistent(const Members& members, const Response& respo
   OpenPersistent& persistent = persistents_[id];
   persistent.lease = take_offer(request);
   persistent.runner = std::make_unique<PersistentRunner>(PersistentParts{
-      index, members, response, std::move(team), parts_.transport.get(), &buffers_, parts_.options,
-      parts_.counters});
+      index, members, response, std::move(team), &parts_.shared});
   // A member may have left between the agreement and now; it has run this operation never.
   for (const Rank rank : members.ranks) {
-    const auto at = static_cast<std::size_t>(rank);
-    if (!departed_[at] && !gone_[at]) continue;
+    if (!leavers_.has_told(rank) && !gone_[static_cast<std::size_t>(rank)]) continue;
     static_cast<void>(persistent.runner->end_after(0, left_in_the_middle(rank)));
   }
   return static_cast<std::int64_t>(id) << 32 | index;

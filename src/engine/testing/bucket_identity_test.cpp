@@ -100,16 +100,19 @@ TEST(BucketIdentity, PersistentOperationsToo) {
   observe::Counters counters;
   Side a(host, 0, "grad.a", Collective::allreduce, 5000, true),
       b(host, 1, "grad.b", Collective::allreduce, 5000, false);
-  const auto runner = [&](Side& side, int rank) {
+  const auto shared = [&](Side& side) {
+    return SharedParts{
+        .options = &side.options, .counters = &counters, .buffers = &side.buffers};
+  };
+  const SharedParts shared_a = shared(a), shared_b = shared(b);
+  const auto runner = [&](Side& side, int rank, const SharedParts& parts) {
     return PersistentRunner({.index = 0,
                              .members = side.members,
                              .response = side.response,
                              .team = host.make_team(rank, 5),
-                             .buffers = &side.buffers,
-                             .options = &side.options,
-                             .counters = &counters});
+                             .shared = &parts});
   };
-  PersistentRunner first = runner(a, 0), second = runner(b, 1);
+  PersistentRunner first = runner(a, 0, shared_a), second = runner(b, 1, shared_b);
   ASSERT_TRUE(first.start(a.pending).ok() && second.start(b.pending).ok());
   for (int turn = 0; turn < 20; ++turn) first.advance(), second.advance();
   const Status trouble_a = first.trouble(), trouble_b = second.trouble();

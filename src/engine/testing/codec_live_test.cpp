@@ -237,9 +237,9 @@ TEST(Codecs, UnknownOnesAreRefusedAtTheDoorWithAListOfTheKnown) {
 }
 
 TEST(Codecs, OptionTableListsWhatTheEngineHas) {
-  for (const encode::Codec* codec : encode::codec_table()) {
+  for (const encode::CodecRow& row : encode::codec_table()) {
     Options options;
-    EXPECT_TRUE(options.set("codec", codec->name()).ok()) << codec->name();
+    EXPECT_TRUE(options.set("codec", row.name).ok()) << row.name;
   }
 }
 

@@ -58,12 +58,12 @@ class PlayedLoop : public testing::Test {
   PlayedLoop() {
     clock_.advance(seconds(1000));
     LoopParts parts;
-    parts.options = &options_;
-    parts.clock = &clock_;
+    parts.shared.options = &options_;
+    parts.shared.clock = &clock_;
     parts.inbox = &inbox_;
     parts.names = &names_;
-    parts.counters = &counters_;
-    parts.timings = &timings_;
+    parts.shared.counters = &counters_;
+    parts.shared.timings = &timings_;
     parts.leave = &leave_;
     for (Rank r = 0; r < 4; ++r) parts.peers.push_back({r, cat("host", r), 100 + r});
     auto transport = std::make_unique<PlayedTransport>(4);

@@ -96,7 +96,7 @@ void check_reduce_many(DType dtype, ReduceOp op, std::size_t inputs, std::size_t
               cat(name_of(dtype), " ", name_of(op), " of ", inputs, " inputs"));
   EXPECT_EQ(out[bytes], std::byte{0x5A}) << "wrote past the end";
   if (in_place >= 0) return;
-  // The portable vectors too, where the CPU has a faster way for sums.
+  // Checks the portable vectors, too, where the CPU has a faster way for sums.
   const std::size_t done = simd::reduce_many(dtype, op, out, pointers, count);
   EXPECT_LE(done, count);
   expect_same(dtype, expected.data(), out, done, nan_is_exact(op),

@@ -20,6 +20,7 @@ namespace unisono {
 namespace {
 
 constexpr std::string_view kPrefix = "UNISONO_";
+constexpr std::string_view kPeerPrefix = "UNISONO_PEER_";
 constexpr const char* kConfigVariable = "UNISONO_CONFIG";
 // Switches stall reports off altogether; it has no row because it is no value of its own.
 constexpr const char* kStallCheckDisable = "HOROVOD_STALL_CHECK_DISABLE";
@@ -128,6 +129,8 @@ std::vector<OptionNote> notes_on_variables(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (contains(kIgnoredHorovod, name)) {
       notes.push_back({LogLevel::info, cat(name, " is set but has no meaning here; ignored")});
+    } else if (name.starts_with(kPeerPrefix)) {
+      continue;                             // which Python `unisono bench` measures a peer with
     } else if (name.starts_with(kPrefix) && !contains(known, name)) {
       const std::string_view close = nearest(name, known);
       notes.push_back({LogLevel::warn,

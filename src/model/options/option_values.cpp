@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <vector>
 #include <numeric>
 
 #include "base/data/text.hpp"
@@ -93,19 +94,6 @@ std::optional<double> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), last, number);
   if (error != std::errc() || end != last || !std::isfinite(number)) return std::nullopt;
   return number;
-}
-
-std::vector<std::string_view> choices_of(std::string_view kind) {
-  constexpr std::string_view kOneOf = "one of ";
-  std::vector<std::string_view> choices;
-  if (!kind.starts_with(kOneOf)) return choices;
-  kind.remove_prefix(kOneOf.size());
-  while (true) {
-    const std::size_t bar = kind.find('|');
-    choices.push_back(kind.substr(0, bar));
-    if (bar == std::string_view::npos) return choices;
-    kind.remove_prefix(bar + 1);
-  }
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace unisono {
 
@@ -22,9 +21,6 @@ std::string format_bytes(std::int64_t bytes);
 std::optional<bool> parse_flag(std::string_view text);
 // A finite decimal number, nothing before or after it.
 std::optional<double> parse_number(std::string_view text);
-
-// "one of a|b|c" gives {a, b, c}; any other kind gives nothing.
-std::vector<std::string_view> choices_of(std::string_view kind);
 
 // The candidate with the fewest edits, when they are few enough to be a slip; else "".
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);

@@ -13,7 +13,7 @@
 namespace unisono::move {
 namespace {
 
-class AdasumMessages final : public CollectiveMachine {
+class AdasumMessages final : public VotingMachine {
  public:
   AdasumMessages(const AdasumContexts& contexts, DType dtype,
                  const std::vector<std::size_t>& counts, PlanVote vote, std::span<std::byte> data)
@@ -115,9 +115,9 @@ class AdasumMessages final : public CollectiveMachine {
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
-                                               const std::vector<std::size_t>& counts,
-                                               PlanVote vote, std::span<std::byte> data) {
+std::unique_ptr<VotingMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
+                                           const std::vector<std::size_t>& counts,
+                                           PlanVote vote, std::span<std::byte> data) {
   return std::make_unique<AdasumMessages>(contexts, dtype, counts, vote, data);
 }
 

@@ -112,7 +112,7 @@ TEST(LocalAdasum, WorksTensorByTensor) {
         given.push_back(random_vectors(static_cast<std::size_t>(n), count, count));
       }
       auto data = given;
-      std::vector<std::unique_ptr<CollectiveMachine>> machines;
+      std::vector<std::unique_ptr<LocalCollective>> machines;
       for (int member = 0; member < n; ++member) {
         LocalReduction work{.dtype = DType::f64, .op = ReduceOp::adasum, .postscale = 2.0};
         for (auto& tensor : data) {
@@ -143,7 +143,7 @@ TEST(LocalAdasum, AMemberThatStopsLeavesTheTensorsUntouched) {
     LocalTestHost host(3, 5);
     const auto given = random_vectors(3, 2000, 1);
     auto data = given;
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int member = 0; member < 3; ++member) {
       auto* bytes = reinterpret_cast<std::byte*>(data[static_cast<std::size_t>(member)].data());
       LocalReduction work{.dtype = DType::f64, .op = ReduceOp::adasum};

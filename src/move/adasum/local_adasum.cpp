@@ -192,7 +192,7 @@ std::size_t local_adasum_extra(int members, std::size_t tensors) {
   return 64 + tensors * kernels::gram_size(static_cast<std::size_t>(members)) * sizeof(double);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTurn turn, LocalReduction work) {
+std::unique_ptr<LocalCollective> make_local_adasum(LocalTurn turn, LocalReduction work) {
   return std::make_unique<LocalAdasum>(turn, std::move(work));
 }
 

@@ -186,9 +186,9 @@ class Barrier final : public LocalMachine {
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
-                                                        std::span<const std::byte> mine,
-                                                        Extents counts, std::span<std::byte> out) {
+std::unique_ptr<LocalCollective> make_local_allgather(LocalTurn turn,
+                                                      std::span<const std::byte> mine,
+                                                      Extents counts, std::span<std::byte> out) {
   std::vector<Piece> pieces;
   std::size_t place = 0;
   for (int member = 0; member < turn.team.n(); ++member) {
@@ -201,9 +201,9 @@ std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
   return std::make_unique<CopyMachine>(turn, "allgather", mine, std::move(pieces), out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
-                                                        std::span<const std::byte> source,
-                                                        std::span<std::byte> target) {
+std::unique_ptr<LocalCollective> make_local_broadcast(LocalTurn turn, int root,
+                                                      std::span<const std::byte> source,
+                                                      std::span<std::byte> target) {
   const bool mine = root == turn.team.me();
   std::vector<Piece> pieces;
   if (!target.empty() && target.data() != source.data()) {
@@ -216,10 +216,10 @@ std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root
                                         std::move(pieces), target, root);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
-                                                       std::span<const std::byte> in,
-                                                       std::vector<std::size_t> matrix,
-                                                       std::span<std::byte> out) {
+std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
+                                                     std::span<const std::byte> in,
+                                                     std::vector<std::size_t> matrix,
+                                                     std::span<std::byte> out) {
   const auto n = static_cast<std::size_t>(turn.team.n());
   const auto me = static_cast<std::size_t>(turn.team.me());
   std::vector<Piece> pieces;
@@ -235,13 +235,13 @@ std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
   return std::make_unique<CopyMachine>(turn, "alltoall", in, std::move(pieces), out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,
-                                                            Extents counts,
-                                                            std::span<std::byte> out) {
+std::unique_ptr<LocalCollective> make_local_reducescatter(LocalTurn turn, LocalReduction work,
+                                                          Extents counts,
+                                                          std::span<std::byte> out) {
   return std::make_unique<Reducescatter>(turn, std::move(work), counts, out);
 }
 
-std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn) {
+std::unique_ptr<LocalCollective> make_local_barrier(LocalTurn turn) {
   return std::make_unique<Barrier>(turn);
 }
 

@@ -66,25 +66,38 @@ struct LocalReduction {
   std::size_t bytes = 0;
 };
 
-std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTurn turn, LocalReduction work);
+// What shared memory adds to a machine: the members see each other, and read and write where the
+// callers' tensors are.
+class LocalCollective : public VotingMachine {
+ public:
+  // Whether every member has been seen to take part.
+  virtual bool joined() const { return true; }
+  // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
+  // member has died, so that an output it has begun to write becomes whole.
+  virtual bool committed() const { return false; }
+  // The operation failed: puts back what has been written to the callers' memory. The last call.
+  virtual void undo() {}
+};
+
+std::unique_ptr<LocalCollective> make_local_allreduce(LocalTurn turn, LocalReduction work);
 // work.op is adasum; every item is a tensor of its own.
-std::unique_ptr<CollectiveMachine> make_local_adasum(LocalTurn turn, LocalReduction work);
+std::unique_ptr<LocalCollective> make_local_adasum(LocalTurn turn, LocalReduction work);
 // What it needs of a window beyond the bucket's bytes, at most.
 std::size_t local_adasum_extra(int members, std::size_t tensors);
-std::unique_ptr<CollectiveMachine> make_local_reducescatter(LocalTurn turn, LocalReduction work,
-                                                            Extents counts,
-                                                            std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_allgather(LocalTurn turn,
-                                                        std::span<const std::byte> mine,
-                                                        Extents counts, std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_broadcast(LocalTurn turn, int root,
-                                                        std::span<const std::byte> source,
-                                                        std::span<std::byte> target);
+std::unique_ptr<LocalCollective> make_local_reducescatter(LocalTurn turn, LocalReduction work,
+                                                          Extents counts,
+                                                          std::span<std::byte> out);
+std::unique_ptr<LocalCollective> make_local_allgather(LocalTurn turn,
+                                                      std::span<const std::byte> mine,
+                                                      Extents counts, std::span<std::byte> out);
+std::unique_ptr<LocalCollective> make_local_broadcast(LocalTurn turn, int root,
+                                                      std::span<const std::byte> source,
+                                                      std::span<std::byte> target);
 // matrix[sender][receiver] in bytes, row-major.
-std::unique_ptr<CollectiveMachine> make_local_alltoall(LocalTurn turn,
-                                                       std::span<const std::byte> in,
-                                                       std::vector<std::size_t> matrix,
-                                                       std::span<std::byte> out);
-std::unique_ptr<CollectiveMachine> make_local_barrier(LocalTurn turn);
+std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
+                                                     std::span<const std::byte> in,
+                                                     std::vector<std::size_t> matrix,
+                                                     std::span<std::byte> out);
+std::unique_ptr<LocalCollective> make_local_barrier(LocalTurn turn);
 
 }  // namespace unisono::move

@@ -16,7 +16,7 @@
 
 namespace unisono::move {
 
-class LocalMachine : public CollectiveMachine {
+class LocalMachine : public LocalCollective {
  public:
   explicit LocalMachine(const LocalTurn& turn)
       : team_(turn.team), turn_(turn), operation_(turn.team.begin_operation()) {}
@@ -131,7 +131,7 @@ inline std::size_t slice_begin(std::size_t bytes, int i, int n) {
   return std::min(bytes, lines * static_cast<std::size_t>(i) / static_cast<std::size_t>(n) * kLine);
 }
 
-std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalReduction work);
-std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalReduction work);
+std::unique_ptr<LocalCollective> make_tiny_allreduce(LocalTurn turn, LocalReduction work);
+std::unique_ptr<LocalCollective> make_sliced_allreduce(LocalTurn turn, LocalReduction work);
 
 }  // namespace unisono::move

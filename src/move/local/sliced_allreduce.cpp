@@ -317,11 +317,11 @@ class SlicedAllreduce final : public LocalMachine {
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_sliced_allreduce(LocalTurn turn, LocalReduction work) {
+std::unique_ptr<LocalCollective> make_sliced_allreduce(LocalTurn turn, LocalReduction work) {
   return std::make_unique<SlicedAllreduce>(turn, std::move(work));
 }
 
-std::unique_ptr<CollectiveMachine> make_local_allreduce(LocalTurn turn, LocalReduction work) {
+std::unique_ptr<LocalCollective> make_local_allreduce(LocalTurn turn, LocalReduction work) {
   if (work.bytes <= arena::kTinyBytes) return make_tiny_allreduce(turn, std::move(work));
   return make_sliced_allreduce(turn, std::move(work));
 }

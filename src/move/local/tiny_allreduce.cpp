@@ -77,7 +77,7 @@ class TinyAllreduce final : public LocalMachine {
 
 }  // namespace
 
-std::unique_ptr<CollectiveMachine> make_tiny_allreduce(LocalTurn turn, LocalReduction work) {
+std::unique_ptr<LocalCollective> make_tiny_allreduce(LocalTurn turn, LocalReduction work) {
   return std::make_unique<TinyAllreduce>(turn, std::move(work));
 }
 

@@ -181,7 +181,9 @@ std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DTyp
   return std::make_unique<Ring>("allreduce/ring", context, Reduction{dtype, op, true}, begin, data);
 }
 
-std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context, const Extents& counts,
+std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context,
+                                                       std::span<const std::byte>,
+                                                       const Extents& counts,
                                                        std::span<std::byte> out) {
   std::vector<std::size_t> begin{0};
   for (const std::size_t count : counts) begin.push_back(begin.back() + count);

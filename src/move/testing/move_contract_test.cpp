@@ -510,11 +510,12 @@ TEST(MoveContract, SmallMessagesStaySmallInNumber) {
 
 TEST(Algorithms, TableNamesWhatMakeAccepts) {
   for (const auto& row : algorithm_table()) {
-    EXPECT_TRUE(algorithm_known(row.kind, row.name));
+    EXPECT_EQ(algorithm_known(row.kind, row.name), row.by == MovesBy::messages);
     EXPECT_FALSE(row.about.empty());
   }
   EXPECT_TRUE(algorithm_known(Collective::allreduce, "auto"));
   EXPECT_FALSE(algorithm_known(Collective::allreduce, "tree"));
+  EXPECT_FALSE(algorithm_known(Collective::allreduce, "sliced"));
   EXPECT_FALSE(algorithm_known(Collective::broadcast, "ring"));
 }
 

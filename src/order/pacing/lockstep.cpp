@@ -11,11 +11,6 @@
 namespace unisono::order {
 namespace {
 
-int children_of(int me, int radix, int members) {
-  const std::int64_t first = std::int64_t{me} * radix + 1;
-  return static_cast<int>(std::clamp<std::int64_t>(members - first, 0, radix));
-}
-
 const PacingRow& row_of(const OrderSettings& settings) {
   const PacingRow* row = find_pacing(settings.pacing);
   UNISONO_CHECK(row != nullptr && row->pacing != Pacing::event);
@@ -26,8 +21,8 @@ const PacingRow& row_of(const OrderSettings& settings) {
 
 Lockstep::Lockstep(std::unique_ptr<Order> inner, Members members, const OrderSettings& settings)
     : inner_(std::move(inner)), members_(std::move(members)), me_(members_.me),
-      radix_(std::max(settings.tree_radix, 1)),
-      children_(children_of(me_, radix_, members_.count())), pacing_(row_of(settings).pacing),
+      shape_{members_.count(), std::max(settings.tree_radix, 1)},
+      children_(shape_.child_count(me_)), pacing_(row_of(settings).pacing),
       spins_(row_of(settings).spins),
       gs_cycles_(static_cast<std::uint64_t>(std::max(settings.gs_cycles, 1))),
       cycle_(settings.cycle), up_from_(static_cast<std::size_t>(children_)),
@@ -84,7 +79,7 @@ Status Lockstep::receive(Rank from, std::span<const std::byte> message, Time now
 
 Status Lockstep::receive_up(Rank from, int child, const Wave& wave, Time now) {
   if (!is_child(child)) return malformed(from, "only children send waves up");
-  const auto index = static_cast<std::size_t>(child - me_ * radix_ - 1);
+  const auto index = static_cast<std::size_t>(child - first_child());
   if (wave.round != round_ || up_from_[index] || phase_ == Phase::raised) {
     return malformed(from, "it sent a wave of another round");
   }
@@ -144,7 +139,7 @@ void Lockstep::speak(Time now, OrderOutput& out) {
     if (me_ != 0 && to == parent()) {
       to_parent_.push_back(std::move(message.bytes));
     } else if (is_child(to)) {
-      to_children_[static_cast<std::size_t>(to - me_ * radix_ - 1)].push_back(
+      to_children_[static_cast<std::size_t>(to - first_child())].push_back(
           std::move(message.bytes));
     } else {
       Riders alone;
@@ -165,7 +160,7 @@ void Lockstep::raise(Time now, OrderOutput& out) {
 void Lockstep::lower(Time now, Nanos agreed, OrderOutput& out) {
   for (int child = 0; child < children_; ++child) {
     Riders& riders = to_children_[static_cast<std::size_t>(child)];
-    out.messages.push_back({members_.rank_of(me_ * radix_ + 1 + child),
+    out.messages.push_back({members_.rank_of(first_child() + child),
                             encode_wave(WaveKind::down, round_, agreed, riders)});
     riders.clear();
   }
@@ -199,7 +194,7 @@ void Lockstep::pass_everything(Time now, OrderOutput& out) {
   };
   if (me_ != 0) send(parent(), to_parent_);
   for (int child = 0; child < children_; ++child) {
-    send(me_ * radix_ + 1 + child, to_children_[static_cast<std::size_t>(child)]);
+    send(first_child() + child, to_children_[static_cast<std::size_t>(child)]);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "order/messages/tree_shape.hpp"
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
 
@@ -60,8 +61,9 @@ class Lockstep final : public Order {
     gathering,                          // entered; waits for the children's waves
     raised,                             // sent up; waits for the parent's wave
   };
-  int parent() const { return (me_ - 1) / radix_; }
-  bool is_child(int index) const { return index > 0 && (index - 1) / radix_ == me_; }
+  int parent() const { return shape_.parent(me_); }
+  int first_child() const { return shape_.first_child(me_); }
+  bool is_child(int index) const { return shape_.is_child(index, me_); }
   Status receive_up(Rank from, int child, const Wave& wave, Time now);
   Status receive_down(Rank from, int member, const Wave& wave);
   void enter(Time now);
@@ -75,7 +77,7 @@ class Lockstep final : public Order {
   std::unique_ptr<Order> inner_;
   const Members members_;
   const int me_;
-  const int radix_;
+  const TreeShape shape_;
   const int children_;
   const Pacing pacing_;
   const bool spins_;

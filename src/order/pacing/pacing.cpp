@@ -5,28 +5,34 @@
 #include <array>
 
 #include "base/data/bytes.hpp"
+#include "model/options/choices.hpp"
 #include "order/messages/messages.hpp"
+#include "order/pacing/lockstep.hpp"
 
 namespace unisono::order {
 namespace {
 
+std::unique_ptr<Order> at_once(std::unique_ptr<Order> order, Members, const OrderSettings&) {
+  return order;
+}
+std::unique_ptr<Order> in_rounds(std::unique_ptr<Order> order, Members members,
+                                 const OrderSettings& settings) {
+  return make_lockstep(std::move(order), std::move(members), settings);
+}
+
 constexpr std::array kPacings = {
-    PacingRow{"event", Pacing::event, false, "negotiates at once when there is something to agree"},
-    PacingRow{"cycle", Pacing::cycle, true, "rounds of all members, a fixed time apart; spins"},
-    PacingRow{"gs", Pacing::gs, true, "like cycle; all sleep as long as the shortest sleeper"},
-    PacingRow{"nbcs", Pacing::nbcs, false, "like cycle; parks instead of spinning"},
+    PacingRow{registry_row<MakePaced>(kPacingChoices, "event", at_once), Pacing::event, false},
+    PacingRow{registry_row<MakePaced>(kPacingChoices, "cycle", in_rounds), Pacing::cycle, true},
+    PacingRow{registry_row<MakePaced>(kPacingChoices, "gs", in_rounds), Pacing::gs, true},
+    PacingRow{registry_row<MakePaced>(kPacingChoices, "nbcs", in_rounds), Pacing::nbcs, false},
 };
+static_assert(all_have_rows(kPacingChoices, kPacings));
 
 }  // namespace
 
 std::span<const PacingRow> pacing_table() { return kPacings; }
 
-const PacingRow* find_pacing(std::string_view name) {
-  for (const PacingRow& row : kPacings) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
+const PacingRow* find_pacing(std::string_view name) { return find_row(kPacings, name); }
 
 std::vector<std::byte> encode_wave(WaveKind kind, std::uint64_t round, Nanos sleep,
                                    const std::vector<std::vector<std::byte>>& riders) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "order/order.hpp"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
@@ -25,11 +26,12 @@ namespace unisono::order {
 
 enum class Pacing : std::uint8_t { event, cycle, gs, nbcs };
 
-struct PacingRow {
-  std::string_view name;
+// Makes a paced order of one that negotiates at once.
+using MakePaced = std::unique_ptr<Order> (*)(std::unique_ptr<Order>, Members, const OrderSettings&);
+
+struct PacingRow : RegistryRow<MakePaced> {
   Pacing pacing;
   bool spins;                           // the thread keeps its core from entering to the wave's end
-  std::string_view about;
 };
 std::span<const PacingRow> pacing_table();
 // Null when no pacing has this name.

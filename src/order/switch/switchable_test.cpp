@@ -8,7 +8,7 @@
 #include "order/testing/seeds.hpp"
 #include "order/switch/switchable_mail.hpp"
 #include "order/topo/topo.hpp"
-#include "order/topo/testing/net.hpp"
+#include "order/topo/testing/steps.hpp"
 #include "order/testing/virtual_net.hpp"
 
 namespace unisono::order {

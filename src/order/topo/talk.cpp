@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "order/messages/messages.hpp"
+#include "order/messages/tree_shape.hpp"
 
 namespace unisono::order {
 
 TopoTalk::TopoTalk(const Members& members, int radix, SetId set) : members_(members), set_(set) {
-  if (members.me > 0) parent_ = (members.me - 1) / radix;
-  const std::int64_t first = std::int64_t{members.me} * radix + 1;
-  for (std::int64_t child = first; child < first + radix && child < members.count(); ++child) {
-    children_.push_back(static_cast<int>(child));
-  }
+  const TreeShape shape{members.count(), radix};
+  if (members.me > 0) parent_ = shape.parent(members.me);
+  children_.resize(static_cast<std::size_t>(shape.child_count(members.me)));
+  std::iota(children_.begin(), children_.end(), shape.first_child(members.me));
 }
 
 void TopoTalk::send(int member, const std::vector<std::byte>& bytes) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "order/topo/testing/net.hpp"
+#include "order/topo/testing/steps.hpp"
 #include "order/testing/virtual_net.hpp"
 
 namespace unisono::order {

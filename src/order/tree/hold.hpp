@@ -18,7 +18,7 @@
 
 #include "base/clock.hpp"
 #include "order/tree/messages.hpp"
-#include "order/tree/shape.hpp"
+#include "order/messages/tree_shape.hpp"
 
 namespace unisono::order {
 

@@ -17,7 +17,7 @@
 
 #include "order/agree/answer.hpp"
 #include "order/messages/messages.hpp"
-#include "order/tree/shape.hpp"
+#include "order/messages/tree_shape.hpp"
 
 namespace unisono::order {
 

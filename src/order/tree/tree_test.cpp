@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "order/testing/contract.hpp"
-#include "order/tree/shape.hpp"
+#include "order/messages/tree_shape.hpp"
 
 namespace unisono::order {
 namespace {

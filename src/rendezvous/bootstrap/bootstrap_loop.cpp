@@ -12,7 +12,7 @@
 
 namespace unisono::rendezvous {
 namespace {
-// Beyond one connection of each kind from every rank, room for this many strangers.
+// Room for this many strangers, in addition to one connection of each kind from every rank.
 constexpr std::size_t kStrangersPending = 16;
 
 int poll_ms(Nanos left) {
@@ -36,7 +36,7 @@ void BootstrapLoop::call(const Hello& hello, Fd connecting) {
   calls_.push_back({hello, std::move(connecting), std::make_unique<ClientHandshake>(key_, hello)});
 }
 
-// True when the call has ended, well or badly.
+// Returns true when the call has ended, with success or with an error.
 bool BootstrapLoop::advance(Call& call) {
   if (!call.connected) {
     pollfd writable{call.socket.get(), POLLOUT, 0};
@@ -77,7 +77,7 @@ void BootstrapLoop::turn(Time until, std::span<RecordStream* const> channels) {
   const auto receive = [this] {
     for (Arrival& arrival : acceptor_.step(clock_.now())) arrivals.push_back(std::move(arrival));
   };
-  // Those who have spoken are heard before anybody has to make room.
+  // Handshakes that have received data are advanced before accept_from() may drop a candidate.
   receive();
   for (const Fd& listener : listeners_) acceptor_.accept_from(listener.get(), clock_.now());
   receive();

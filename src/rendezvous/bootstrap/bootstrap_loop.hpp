@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The one place a joining rank sleeps: everyone who knocks, everyone it calls, and the channels it
-// listens to, side by side, so that no single one can stall the join.
+// The one place where a joining rank sleeps. It waits at the same time for incoming connections,
+// for the connections it has started and for the channels it reads, so that no single one of them
+// can stall the join.
 // Thread: the joining one.
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace unisono::rendezvous {
 
-// How a call ended; the socket and session are there when the status is ok.
+// How a call ended. The socket and the session are valid when the status is ok.
 struct Called {
   Hello hello;
   Status status;
@@ -29,17 +30,17 @@ class BootstrapLoop {
   BootstrapLoop(const JobKey& key, Rank self, int size, const Clock& clock);
 
   void open(Fd listener) { listeners_.push_back(std::move(listener)); }
-  // Hands back the first listener that was opened and closes the others.
+  // Returns the first listener that was opened and closes the others.
   Fd take_first_listener();
   // `connecting` comes from start_tcp or start_unix.
   void call(const Hello& hello, Fd connecting);
   std::size_t calls_pending() const { return calls_.size(); }
 
-  // Sleeps until something happens or `until`, then moves everything that can move.
+  // Sleeps until something is ready or `until`, then advances all handshakes, calls and channels.
   void turn(Time until, std::span<RecordStream* const> channels = {});
   Time now() const { return clock_.now(); }
 
-  std::vector<Arrival> arrivals;  // filled by turn(); the caller takes what it knows
+  std::vector<Arrival> arrivals;  // filled by turn(); the caller removes those it handles
   std::vector<Called> called;     // likewise
   const HandshakeAcceptor& acceptor() const { return acceptor_; }
 

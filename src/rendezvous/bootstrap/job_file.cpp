@@ -28,7 +28,8 @@ namespace {
 constexpr std::uint32_t kNoteMagic = 0x324A4E55;  // "UNJ2"
 constexpr std::size_t kNoteBytesMax = 1024;
 
-// When a process started, in clock ticks since boot; tells a pid from one used again. 0: gone.
+// Returns when a process started, in clock ticks since boot, to detect a pid that was reused.
+// Returns 0 when the process is gone.
 std::uint64_t start_time(std::int64_t pid) {
   std::ifstream file(cat("/proc/", pid, "/stat"));
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -39,7 +40,7 @@ std::uint64_t start_time(std::int64_t pid) {
   // The state is field 3 and the start time field 22.
   for (int i = 3; i < 22; ++i) {
     rest >> field;
-    // It has ended, and nobody has taken note of it yet.
+    // It has ended, and its parent has not reaped it yet.
     if (i == 3 && (field == "Z" || field == "X")) return 0;
   }
   std::uint64_t ticks = 0;
@@ -47,7 +48,7 @@ std::uint64_t start_time(std::int64_t pid) {
   return ticks;
 }
 
-// Where a process number means the same: one boot of one machine, one space of process numbers.
+// Identifies where a pid is unique: one boot of one machine and one pid namespace.
 std::string place_of_pids() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -123,7 +124,7 @@ JobFile::~JobFile() {
 
 void JobFile::take_away() {
   if (!std::exchange(left_, false)) return;
-  // Another rank 0 may have taken this one for dead and put its own note there.
+  // Another rank 0 may have assumed that this one is dead and written its own note there.
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::vector<std::byte> there(mine_.size() + 1);
   const ssize_t n = file.valid() ? ::read(file.get(), there.data(), there.size()) : -1;
@@ -145,7 +146,7 @@ Status make_private_folder(const std::string& folder) {
 Status JobFile::leave(const JobNote& note) {
   std::string aside;
   Fd file;
-  // Another job of this user may take the empty folder away in between.
+  // Another job of this user may remove the empty folder in between.
   for (int attempt = 0; attempt < 3 && !file.valid(); ++attempt) {
     if (own_folder_) {
       if (Status status = make_private_folder(folder_); !status.ok()) return status;
@@ -175,7 +176,7 @@ Status JobFile::leave(const JobNote& note) {
       status = Status(Code::refused, cat("another rank 0 of the same job waits already (", path_,
                                          "); give each job its own UNISONO_JOB"));
     } else if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
-      // What somebody else put here, where only they may remove it: look() says whose it is.
+      // The file belongs to another user and only they may remove it; look() names the owner.
       status = other.ok() ? trouble("cannot replace", path_) : other.status();
     }
   }

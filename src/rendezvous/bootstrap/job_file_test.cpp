@@ -71,7 +71,7 @@ TEST(JobFile, WhoeverWasReplacedTakesNothingAway) {
   const Folder folder;
   JobFile slow("job", folder.path, nobody), next("job", folder.path, nobody);
   ASSERT_TRUE(slow.leave({make_job_key(), "a:1"}).ok());
-  std::filesystem::remove(slow.path());     // as a rank 0 does that takes the other for dead
+  std::filesystem::remove(slow.path());     // as a rank 0 does that believes the other one is dead
   ASSERT_TRUE(next.leave({make_job_key(), "b:2"}).ok());
   slow.take_away();
   const auto seen = next.look();
@@ -79,7 +79,7 @@ TEST(JobFile, WhoeverWasReplacedTakesNothingAway) {
   EXPECT_EQ(seen.value()->address, "b:2");
 }
 
-// A process that has ended stays in the table until somebody waits for it.
+// A process that has ended stays in the process table until its parent waits for it.
 TEST(JobFile, LeftoverOfAnUnreapedProcessIsReplaced) {
   const Folder folder;
   const pid_t child = ::fork();
@@ -110,8 +110,8 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
 }
 
-// A requeued job on other hosts finds what its first try left: its maker cannot be looked at, but
-// does not answer either.
+// A requeued job on other hosts finds the file that its first attempt left. The process that wrote
+// it cannot be inspected from here, but it does not answer either.
 TEST(JobFile, NoteOfAnotherHostCountsWhileItsMakerAnswers) {
   const Folder folder;
   bool answers = true;

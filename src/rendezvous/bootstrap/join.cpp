@@ -22,6 +22,7 @@
 #include "rendezvous/bootstrap/rendezvous.hpp"
 #include "rendezvous/connect/probe.hpp"
 #include "rendezvous/connect/sockets.hpp"
+#include "transport/registry.hpp"
 
 namespace unisono::rendezvous {
 namespace {
@@ -33,10 +34,10 @@ bool is_any_address(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
 
-// How this rank reaches, or is, rank 0.
+// How this rank reaches rank 0, or how it is reached when it is rank 0 itself.
 struct Door {
-  Fd listener;          // this rank's, for its peers; on rank 0 for everybody
-  std::string address;  // of that listener, as peers should call it
+  Fd listener;          // accepts connections from peers; on rank 0, from all ranks
+  std::string address;  // of that listener, as peers should connect to it
   HostPort zero;        // rank 0's address
   JobKey key{};
 };
@@ -146,12 +147,12 @@ PeerRecord record_of(const Options& options, const LaunchIdentity& launched,
   peer_record.address = door.address;
   peer_record.place = place_name();
   peer_record.options = options.agreed_text();
-  // An identity without a source was made by hand: its local_* are defaults, not a launcher's word.
+  // An identity without a source was made by hand: its local_* are defaults, not from a launcher.
   if (!launched.identity.source.empty()) {
     peer_record.local_rank = launched.identity.local_rank;
     peer_record.local_size = launched.identity.local_size;
   }
-  if (options.transport != "tcp") {
+  if (transport::may_use(options.transport, "shm")) {
     unsigned char name[16];
     char hex[2 * sizeof name + 1];
     randombytes_buf(name, sizeof name);
@@ -209,7 +210,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
 
   JoinedJob job;
   PeerRecord mine = record_of(options, launched, door);
-  if (options.transport != "tcp") {
+  if (transport::may_use(options.transport, "shm")) {
     auto hood = arena::Neighbourhood::create(self, launched.identity.size,
                                       static_cast<std::size_t>(options.arena_bytes), bell.ringer());
     if (hood) {

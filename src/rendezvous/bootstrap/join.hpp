@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Joining a job: find out who we are from the environment, meet the others, prove we belong, and
-// come out with a connected Transport. Blocks, with a deadline; runs before the engine thread.
+// Joins a job: finds out from the environment who this process is, meets the other ranks, proves
+// that it belongs to the job, and returns a connected Transport. Blocks, with a deadline; runs
+// before the engine thread.
 //
-// How strangers are kept out: docs/WIRE_FORMAT.md, "Hello". Loopback unless hosts are named.
+// How strangers are kept out: docs/WIRE_FORMAT.md, "Hello". Uses only the loopback unless hosts are
+// named.
 #pragma once
 
 #include <functional>
@@ -23,24 +25,25 @@
 
 namespace unisono::rendezvous {
 
-// Where this process sits, before it has met anyone.
+// What the launcher says about this process, before it has met any peer.
 struct LaunchIdentity {
   Identity identity;  // rank, size, local_*, source ("unisono run", "torchrun", ...)
-  std::string address;                  // host:port where rank 0 listens; "" = by the job file
-  int listen_fd = -1;                   // rank 0: socket the launcher bound already, or -1
+  std::string address;                  // host:port where rank 0 listens; "" = from the job file
+  int listen_fd = -1;                   // rank 0: a socket that the launcher has bound, or -1
   std::string bind_host = "127.0.0.1";  // what this rank listens on for its peers
   std::string job;                      // names the job file under foreign launchers
-  std::vector<std::byte> key;           // 32 bytes once known; empty = by the job file
+  std::vector<std::byte> key;           // 32 bytes once known; empty = from the job file
 };
 
 using Lookup = std::function<std::optional<std::string>(const std::string&)>;
 
-// The first that fits of: unisono run, HOROVOD_*, torchrun, Open MPI, PMI/PMIx, Slurm, alone.
-// Two that contradict each other are an error naming both.
+// Returns the identity from the first launcher that fits: unisono run, HOROVOD_*, torchrun, Open
+// MPI, PMI/PMIx, Slurm, alone. When two launchers contradict each other, returns an error that
+// names both.
 Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup);
 
-// Rank 0 keeps its door open during the job; whoever knocks is a stranger, counted and sent away.
-// Bounded: at most 16 pending, 64 bytes and 2 s each.
+// Rank 0 keeps its listening socket open during the job. Whoever connects is a stranger, who is
+// counted and disconnected. Bounded: at most 16 pending connections, 64 bytes and 2 s each.
 class StrayConnectionGuard {
  public:
   virtual ~StrayConnectionGuard() = default;
@@ -55,16 +58,16 @@ struct JoinedJob {
   std::vector<PeerInfo> peers;          // by rank
   std::unique_ptr<transport::Transport> transport;
   std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: no memory is shared
-  std::unique_ptr<StrayConnectionGuard> stray_guard;  // rank 0 of several only
+  std::unique_ptr<StrayConnectionGuard> stray_guard;  // only on rank 0 of a job with several ranks
 };
 
-// Keys under which descriptors are watched by the engine's poller. Peers use kPeerKey + rank.
+// Keys under which the engine's poller watches descriptors. Peers use kPeerKey + rank.
 inline constexpr std::uint64_t kBellKey = 0;
 inline constexpr std::uint64_t kDoorKey = 1;
 inline constexpr std::uint64_t kPeerKey = 16;
 
-// bell and poller outlive the result. Errors: refused (key, version or options differ: both values
-// named), timed_out (who never came), unavailable.
+// bell and poller must outlive the result. Errors: refused (key, version or options differ; names
+// both values), timed_out (names the ranks that never came), unavailable.
 Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launched,
                            const Clock& clock, Poller& poller, Doorbell& bell);
 

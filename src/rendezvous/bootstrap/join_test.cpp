@@ -19,7 +19,7 @@
 namespace unisono::rendezvous {
 namespace {
 
-// One rank as a thread: everything an engine would own.
+// One rank, run as a thread, with everything that an engine would own.
 struct Member {
   SteadyClock clock;
   Poller poller;
@@ -46,7 +46,7 @@ struct Job {
       member->launched.key.assign(bytes.begin(), bytes.end());
       if (r == 0) member->launched.listen_fd = listener.get();
       member->options.transport = transport;
-      member->options.join_timeout_s = 300;  // what ends without it ended at once
+      member->options.join_timeout_s = 300;  // a join that ends sooner did not wait for it
       members.push_back(std::move(member));
     }
   }

@@ -11,7 +11,7 @@
 namespace unisono::rendezvous {
 namespace {
 
-// After a contradiction the others get this long to come and be told too.
+// After a contradiction the other ranks have this long to connect and be told of it, too.
 constexpr Nanos kLateness{300'000'000};
 constexpr Nanos kRetryFirst{2'000'000}, kRetryMax{100'000'000};
 constexpr Nanos kMembersSlack{1'000'000'000};
@@ -21,7 +21,7 @@ struct Newcomer {
   std::optional<PeerRecord> peer_record;
 };
 
-// What is wrong with a peer's record, given those that came before; ok when nothing is.
+// Returns what is wrong with a peer's record, given those that came before; ok when it is valid.
 Status examine(const PeerRecord& peer_record, const PeerRecord& zero,
                const std::vector<Newcomer>& newcomers) {
   if (peer_record.size != zero.size) {
@@ -87,7 +87,7 @@ RendezvousResult by_rank(const PeerRecord& mine, std::vector<Newcomer> newcomers
   return met;
 }
 
-// One authenticated connection to rank 0. unavailable is worth another try.
+// Opens one authenticated connection to rank 0. After unavailable the caller may try again.
 Result<Called> call_zero(BootstrapLoop& bootstrap, const PeerRecord& mine, const HostPort& zero,
                          Time deadline) {
   auto socket = start_tcp(zero);
@@ -115,9 +115,10 @@ Result<RendezvousResult> read_table(std::span<const std::byte> record, const Pee
   return met;
 }
 
-// Waits for the table. nullopt: rank 0 went away without a word, e.g. because the engine that
-// answered belongs to the job's previous join; worth another try.
-Result<std::optional<RendezvousResult>> show_card(BootstrapLoop& bootstrap, const PeerRecord& mine,
+// Waits for the table of ranks. Returns nullopt when rank 0 closed the connection without an
+// answer, e.g. because the engine that answered belongs to the job's previous join; the caller may
+// try again.
+Result<std::optional<RendezvousResult>> send_record(BootstrapLoop& bootstrap, const PeerRecord& mine,
                                                   Called call, Time until) {
   const std::size_t table_bytes = static_cast<std::size_t>(mine.size) * 5120 + 65536;
   auto channel = std::make_unique<RecordStream>(std::move(call.socket), call.session,
@@ -166,7 +167,7 @@ Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const Peer
         until = std::min(until, bootstrap.now() + kLateness);
       }
     }
-    // One that went away again may come back, so its rank is free.
+    // A rank that closed its connection may connect again, so its place is free.
     std::erase_if(newcomers, [](const Newcomer& n) { return !n.channel->status().ok(); });
     const auto shown = std::count_if(newcomers.begin(), newcomers.end(),
                                      [](const Newcomer& n) { return n.peer_record.has_value(); });
@@ -211,7 +212,7 @@ Result<RendezvousResult> rendezvous_as_member(BootstrapLoop& bootstrap, const Pe
       }
       last = call.status().message();
     } else {
-      auto met = show_card(bootstrap, mine, std::move(*call), deadline + kMembersSlack);
+      auto met = send_record(bootstrap, mine, std::move(*call), deadline + kMembersSlack);
       if (!met) return met.status();
       if (met->has_value()) return std::move(**met);
       last = "it closed the connection before all ranks had come";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// First meeting: every rank calls rank 0, sends its peer record, and receives those of all.
-// Thread: the joining one. Blocks until the deadline at most.
+// The rendezvous: every rank connects to rank 0, sends its peer record, and receives those of all.
+// Thread: the joining one. Blocks at most until the deadline.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ namespace unisono::rendezvous {
 
 struct RendezvousResult {
   std::vector<PeerRecord> peer_records;                 // by rank, without their options
-  std::vector<std::unique_ptr<RecordStream>> channels;  // as RootExchange wants them
+  std::vector<std::unique_ptr<RecordStream>> channels;  // as RootExchange expects them
 };
 
-// `all_came` runs before anybody is told, e.g. to take the job file away.
+// `all_came` runs once all have come, before any rank is told, e.g. to remove the job file.
 Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const PeerRecord& mine,
                                             double limit_s, const std::function<void()>& all_came);
 Result<RendezvousResult> rendezvous_as_member(BootstrapLoop& bootstrap, const PeerRecord& mine,

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/data/bytes.hpp"
+#include "base/data/status_bytes.hpp"
 #include "base/data/text.hpp"
 
 namespace unisono::rendezvous {
@@ -12,7 +12,7 @@ namespace {
 
 enum class Kind : std::uint8_t { word = 0, failure = 1 };
 constexpr Nanos kFlushPatience{300'000'000};
-// Members wait a little longer than the chair, whose message says more than "it took too long".
+// Members wait a little longer than rank 0, whose message names the rank that did not answer.
 constexpr Nanos kMembersSlack{1'000'000'000};
 
 Status lost(const PeerInfo& peer, const std::string& doing) {
@@ -32,11 +32,7 @@ std::vector<std::byte> encode_word(std::span<const std::byte> word) {
 std::vector<std::byte> encode_failure(const Status& why) {
   ByteWriter out;
   out.put(Kind::failure);
-  out.put(why.code());
-  out.put_text(std::string_view(why.message()).substr(0, 2048));
-  out.put(static_cast<std::int32_t>(why.culprit().rank));
-  out.put_text(std::string_view(why.culprit().host).substr(0, 256));
-  out.put(why.culprit().pid);
+  put_status(out, why, {.message = 2048, .host = 256});
   return out.take();
 }
 
@@ -49,15 +45,9 @@ Result<std::vector<std::byte>> decode_record(std::span<const std::byte> record) 
     const auto word = in.get_raw(in.remaining());
     return std::vector<std::byte>(word.begin(), word.end());
   }
-  const auto code = in.get<Code>();
-  const std::string message = in.get_text();
-  Culprit culprit;
-  culprit.rank = in.get<std::int32_t>();
-  culprit.host = in.get_text();
-  culprit.pid = in.get<std::int64_t>();
-  const bool known = kind == Kind::failure && code > Code::ok && code <= Code::internal;
-  if (!in.finished() || !known) return garbage;
-  return Status(code, message, culprit);
+  Status failure = get_status(in);
+  if (!in.finished() || kind != Kind::failure || failure.ok()) return garbage;
+  return failure;
 }
 
 std::vector<std::byte> encode_words(const Words& words) {
@@ -117,7 +107,7 @@ Status RootExchange::fail(const Status& why) {
 Status RootExchange::news() {
   for (std::size_t r = 0; r < channels_.size(); ++r) {
     if (!channels_[r]) continue;
-    // A word that is here already belongs to the next exchange and stays; only failures come early.
+    // A word that is here belongs to the next exchange and stays; only a failure counts now.
     if (const auto* record = channels_[r]->peek()) {
       const Status told = decode_record(*record).status();
       if (!told.ok()) return self_ == 0 ? fail(told) : told;

@@ -10,6 +10,7 @@
 #include "base/data/text.hpp"
 #include "rendezvous/bootstrap/join.hpp"
 #include "rendezvous/connect/sockets.hpp"
+#include "transport/registry.hpp"
 
 namespace unisono::rendezvous {
 namespace {
@@ -50,11 +51,11 @@ class Connector {
   Status agree_on_memory();
   Status connect_by_tcp();
   Status dial(Purpose purpose, Rank peer);
-  // Moves finished calls and arrivals of one purpose into lines; the first refused call, if any.
+  // Moves finished calls and arrivals of one purpose into lines; returns the first refusal, if any.
   Status collect(Purpose purpose, Lines& lines);
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
-  // The secret of a line, as the job wants its frames checked.
+  // Returns the secret of a line, for the kind of frame check that the job uses.
   transport::LaneSecret secret_of(const Line& line);
 
   const ConnectContext& context_;
@@ -75,10 +76,11 @@ transport::LaneSecret Connector::secret_of(const Line& line) {
 }
 
 bool Connector::may_share(Rank a, Rank b) const {
-  const PeerRecord& one = peer_records_[static_cast<std::size_t>(a)];
-  const PeerRecord& other = peer_records_[static_cast<std::size_t>(b)];
-  if (one.unix_name.empty() || other.unix_name.empty()) return false;
-  return one.place.empty() || other.place.empty() || one.place == other.place;
+  const auto endpoint = [&](Rank rank) -> transport::Endpoint {
+    const PeerRecord& record = peer_records_[static_cast<std::size_t>(rank)];
+    return {record.place, record.unix_name, record.address};
+  };
+  return transport::find_transport("shm").viable(endpoint(a), endpoint(b));
 }
 
 Status Connector::dial(Purpose purpose, Rank peer) {
@@ -98,8 +100,8 @@ Status Connector::collect(Purpose purpose, Lines& lines) {
     if (call.status.ok()) {
       lines[static_cast<std::size_t>(call.hello.to)] = Line{std::move(call.socket), call.session};
     } else if (call.status.code() == Code::unavailable) {
-      // On a crowded machine the peer's patience may end before this rank gets its turn. One that
-      // is gone for good is noticed by rank 0.
+      // On an overloaded machine the peer may give up before this rank is scheduled, so try again.
+      // Rank 0 notices a peer that is gone for good.
       again.push_back(call.hello.to);
     } else if (failed.ok()) {
       const PeerRecord& peer_record = peer_records_[static_cast<std::size_t>(call.hello.to)];
@@ -112,18 +114,18 @@ Status Connector::collect(Purpose purpose, Lines& lines) {
                 [&](const Called& c) { return c.hello.purpose == purpose; });
   for (Arrival& arrival : context_.bootstrap.arrivals) {
     if (arrival.hello.purpose != purpose) continue;
-    // Only higher ranks call; anything else is dropped with its socket.
+    // Only higher ranks call lower ones; any other connection is closed.
     if (arrival.hello.rank <= self_ || arrival.hello.rank >= size()) continue;
     lines[static_cast<std::size_t>(arrival.hello.rank)] =
         Line{std::move(arrival.socket), arrival.session};
   }
   std::erase_if(context_.bootstrap.arrivals,
                 [&](const Arrival& a) { return a.hello.purpose == purpose; });
-  // The pause keeps a peer that refuses at once from turning this into a spin.
+  // Without the pause, a peer that refuses at once would make this a busy loop.
   if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   for (const Rank peer : again) {
     const Status status = dial(purpose, peer);
-    // A unix socket that cannot be called is no fault: that pair goes by TCP.
+    // A unix socket that cannot be reached is not an error: that pair uses TCP.
     if (failed.ok() && purpose != Purpose::shm) failed = status;
   }
   return failed;
@@ -147,7 +149,7 @@ Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, 
 
 Status Connector::reach_by_unix(Lines& lines) {
   for (Rank peer = 0; peer < self_; ++peer) {
-    // A unix call that fails is no fault: that pair goes by TCP.
+    // A failed connection to a unix socket is not an error: that pair uses TCP.
     if (may_share(self_, peer)) (void)dial(Purpose::shm, peer);
   }
   while (context_.bootstrap.calls_pending() > 0 && context_.bootstrap.now() < context_.deadline) {
@@ -159,7 +161,8 @@ Status Connector::reach_by_unix(Lines& lines) {
   for (std::size_t r = 0; r < count_; ++r) reached[r] = static_cast<Rank>(r) < self_ && lines[r];
   Pairs all;
   if (Status status = hear(reached, "finding peers on this host", all); !status.ok()) return status;
-  // The callee of a finished call has finished too, so its line is among the arrivals.
+  // Callers that reported success were confirmed by this rank, so their lines are among the
+  // arrivals.
   (void)collect(Purpose::shm, lines);
   for (std::size_t high = 0; high < count_; ++high) {
     for (std::size_t low = 0; low < high; ++low) {
@@ -265,9 +268,8 @@ void Connector::assume_sharing_by_place() {
 }
 
 Result<Connected> Connector::run() {
-  const std::string& transport = options_.transport;
-  const bool only_tcp = transport == "tcp";
-  if (!only_tcp) {
+  const bool try_memory = transport::may_use(options_.transport, "shm");
+  if (try_memory) {
     Lines lines(count_);
     if (Status status = reach_by_unix(lines); !status.ok()) return status;
     map_memory(lines);
@@ -277,8 +279,8 @@ Result<Connected> Connector::run() {
   for (std::size_t a = 0; a < count_; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
       (shares_[a][b] ? any_shm : any_tcp) = true;
-      // Everybody sees the same table, so everybody gives the same answer.
-      if (transport == "shm" && !shares_[a][b]) {
+      // Every rank has the same table, so all of them return the same error.
+      if (!shares_[a][b] && !transport::may_use(options_.transport, "tcp")) {
         return Status(Code::unavailable,
                       cat("transport shm: ", peer_records_[b].peer().to_string(), " and ",
                           peer_records_[a].peer().to_string(), " cannot share memory",
@@ -290,7 +292,7 @@ Result<Connected> Connector::run() {
   if (any_tcp) {
     if (Status status = connect_by_tcp(); !status.ok()) return status;
   }
-  if (only_tcp) assume_sharing_by_place();
+  if (!try_memory) assume_sharing_by_place();
   return Connected{std::move(lanes_), std::move(shares_),
                    any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_};
 }

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// After the meeting: a pair of lanes between every two ranks. The higher rank calls the lower one.
+// After the rendezvous: gives every two ranks a pair of lanes. The higher rank calls the lower one.
 //
-//   1. Over abstract unix sockets where the two may share a host; all hear who reached whom.
-//   2. Those pairs map shared memory, in an order that pairs everybody up without circular waits;
-//      all hear which pairs could not.
-//   3. The remaining pairs connect by TCP, a control and a data connection each; all hear the end.
+//   1. Ranks that may share a host connect over abstract unix sockets; all ranks learn who reached
+//      whom.
+//   2. Those pairs map shared memory, in an order that avoids circular waits; all ranks learn which
+//      pairs could not.
+//   3. The remaining pairs connect by TCP, with a control and a data connection each; all ranks
+//      learn that this is done.
 //
-// Thread: the joining one. Blocks until the deadline at most.
+// Thread: the joining one. Blocks at most until the deadline.
 #pragma once
 
 #include <vector>
@@ -22,9 +24,9 @@ namespace unisono::rendezvous {
 
 struct Connected {
   std::vector<transport::PeerLanes> lanes;           // by rank; this rank's is empty
-  std::vector<std::vector<bool>> shares;  // which pairs share memory (or would, under tcp)
+  std::vector<std::vector<bool>> shares;  // which pairs share memory (or could, with tcp only)
   std::string name;                       // "shm", "tcp" or "shm+tcp"
-  std::string seals;  // how frames that leave the process are checked; "" for none
+  std::string seals;  // how frames over TCP are checked; "" when no pair uses TCP
 };
 
 struct ConnectContext {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Asks whether the rank 0 that left a job note still waits: a handshake with the note's key, which
-// only that rank 0 can answer. Thread: the joining one. Blocks for at most `patience`.
+// Asks whether the rank 0 that wrote a job note is still waiting: does a handshake with the note's
+// key, which only that rank 0 can answer. Thread: the joining one. Blocks for at most `patience`.
 #pragma once
 
 #include "base/clock.hpp"

@@ -25,19 +25,19 @@ bool is_loopback(std::string_view host);
 
 Result<Fd> listen_tcp(const std::string& host, int port);
 Result<int> port_of(const Fd& listener);
-// An abstract name, so nothing is left behind in any file system.
+// Listens on an abstract name, so that nothing is left behind in any file system.
 Result<Fd> listen_unix(const std::string& name);
 
-// Starts a connection; it is ready or has failed once the socket is writable (connect_error).
+// Starts a connection; once the socket is writable, it is connected or has failed (connect_error).
 Result<Fd> start_tcp(const HostPort& to);
 Result<Fd> start_unix(const std::string& name);
 int connect_error(const Fd& socket);
 void set_nodelay(const Fd& socket);
 
-// The address of this machine from which `to` is reached.
+// Returns the address of this machine from which `to` is reached.
 Result<std::string> local_address_towards(const HostPort& to);
 std::string host_name();
-// Equal for processes that see the same abstract sockets: boot and network namespace. "" unknown.
+// Equal for processes that see the same abstract sockets: boot and network namespace. "" = unknown.
 std::string place_name();
 
 }  // namespace unisono::rendezvous

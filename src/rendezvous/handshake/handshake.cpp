@@ -17,12 +17,12 @@ namespace {
 
 constexpr char kMagic[8] = {'U', 'N', 'I', 'S', 'O', 'N', 'O', '\n'};
 constexpr std::size_t kShareBytes = crypto_scalarmult_BYTES;
-// In both first messages the share is at this distance from the start of what comes before the MAC.
+// Offsets in the first two messages: the share comes last, before the MAC where there is one.
 constexpr std::size_t kHelloShareAt = kHelloBytes - kShareBytes;
 constexpr std::size_t kAnswerSealAt = sizeof kMagic + 3;
 constexpr std::size_t kAnswerShareAt = kAnswerBytes - kMacBytes - kShareBytes;
 enum class Verdict : std::uint8_t { welcome = 0, version_differs = 1 };
-// Which subkey of the job key; one per message, so that MACs never mean two things.
+// Selects a subkey of the job key; every message has its own, so that no MAC fits two of them.
 enum class Use : std::uint64_t { answer = 1, proof = 2, confirm = 3, session = 4 };
 
 const unsigned char* raw(std::span<const std::byte> bytes) {
@@ -61,7 +61,7 @@ bool mac_holds(const JobKey& key, Use use, std::span<const std::byte> transcript
 
 enum class End : std::uint8_t { client, server };
 
-// False when the peer's share is no point that could give a secret.
+// Returns false when no secret can be computed from the peer's share.
 bool make_session(const JobKey& key, std::span<const std::byte> transcript, Purpose purpose,
                   const KeyShare& mine, End end, transport::SealKind seal, Session& session) {
   static_assert(crypto_kdf_KEYBYTES == 32 && kShareBytes == 32);
@@ -96,7 +96,7 @@ bool make_session(const JobKey& key, std::span<const std::byte> transcript, Purp
   return true;
 }
 
-// AES only where both ends have instructions for it.
+// Uses AES only where both ends have instructions for it.
 transport::SealKind seal_for(transport::SealKind mine, transport::SealKind theirs) {
   const bool both =
       mine == transport::SealKind::aes_256_gcm && theirs == transport::SealKind::aes_256_gcm;
@@ -291,7 +291,7 @@ HandshakeState ServerHandshake::fail(std::string message) {
 HandshakeState ServerHandshake::step(int fd) {
   if (stage_ == Stage::hello) {
     const Filled filled = fill(fd, incoming_, kHelloBytes);
-    // What cannot become a hello is sent away before it has said everything.
+    // A client that does not speak the protocol is refused before its hello is complete.
     if (incoming_.size() >= sizeof kMagic && !magic_fits(incoming_)) return fail("not unisono");
     if (filled == Filled::not_yet) return HandshakeState::pending;
     if (filled == Filled::ended) return fail("left before its hello was whole");
@@ -307,7 +307,7 @@ HandshakeState ServerHandshake::step(int fd) {
 }
 
 HandshakeState ServerHandshake::answer(int fd) {
-  // The magic has been looked at.
+  // The magic has been checked already.
   UNISONO_CHECK(parse_hello(incoming_, hello_));
   const bool same_version = hello_.version == version_;
 
@@ -322,7 +322,7 @@ HandshakeState ServerHandshake::answer(int fd) {
   transcript_ = std::move(incoming_);
   incoming_.clear();
   append(transcript_, out.filled());
-  // The key is not used for those who speak another version: they get no MAC to study.
+  // The key is not used for clients of another version, so that they get no MAC to analyse.
   std::array<std::byte, kMacBytes> mac{};
   if (same_version) mac = mac_of(key_, Use::answer, transcript_);
   out.put(mac);

@@ -1,22 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Proving to each other that both ends belong to the job, before anything else is said.
+// Both ends of a connection prove that they belong to the job, before anything else is sent.
 //
 //   client  hello    64 bytes  magic, version, purpose, seal, rank, size, to, share
 //   server  answer   80 bytes  magic, version, verdict, seal, rank, share, MAC over hello + answer
 //   client  proof    32 bytes  MAC over hello + answer
 //   server  confirm  32 bytes  MAC over hello + answer + proof
 //
-// Each MAC has its own key, derived from the job key, so none can be played back as another. A share
-// is a public X25519 key made for this connection; being fresh, it also makes an old transcript
-// worthless. What the two shares give, the job key and the transcript together make the keys of the
-// session: a job key that is stolen later opens nothing that was said before. (Purpose shm: the share
-// is 32 random bytes. Its bytes never leave the host, and a host with many ranks has many pairs.)
-// The sizes, and the places of magic and version, are the same in every version, so that ends of
+// Each MAC has its own key, derived from the job key, so that none can be replayed as another one.
+// A share is a public X25519 key made for this connection; because it is new, an old transcript is
+// worthless. The keys of the session are derived from the secret that the two shares give, the job
+// key and the transcript: somebody who steals the job key later cannot compute the keys of earlier
+// sessions. (With purpose shm the share is 32 random bytes: the data never leaves the host, and a
+// host with many ranks has many pairs.)
+// The sizes, and the positions of magic and version, are the same in every version, so that ends of
 // different versions can still name them.
 // The server looks at nothing but magic and version before the proof holds.
 //
-// Thread: any one. Nothing blocks; reads never go past the message they expect.
+// Thread: any, one at a time. Nothing blocks; reads never go past the message they expect.
 #pragma once
 
 #include <array>
@@ -44,7 +45,7 @@ JobKey make_job_key();
 
 enum class Purpose : std::uint8_t { join = 0, shm = 1, control = 2, data = 3 };
 
-// What the client says first. Trusted by the server only once the handshake is done.
+// The client's first message. The server trusts it only once the handshake is done.
 struct Hello {
   std::uint16_t version = kProtocolVersion;
   Purpose purpose = Purpose::join;
@@ -54,7 +55,7 @@ struct Hello {
   transport::SealKind seal = transport::fastest_seal();
 };
 
-// What both ends share afterwards and nobody else knows; different for every connection.
+// The secrets that both ends share afterwards; different for every connection.
 struct Session {
   transport::LaneSecret
       frames;  // out and in as seen from this end, with the fastest seal both ends have
@@ -62,7 +63,7 @@ struct Session {
   std::array<unsigned char, 32> record_key{};
 };
 
-// What each end puts into its first message, and the secret behind it.
+// The key that each end sends in its first message, and the secret that belongs to it.
 struct KeyShare {
   std::array<unsigned char, 32> public_part{}, secret{};
   KeyShare() = default;
@@ -72,7 +73,7 @@ struct KeyShare {
   ~KeyShare();
 };
 
-// The first two messages as they travel, for parsers' sake; nothing in them is to be believed yet.
+// Parses the first message as it is on the wire; nothing in it is trusted yet.
 bool parse_hello(std::span<const std::byte> bytes, Hello& hello);
 
 enum class HandshakeState : std::uint8_t { pending, done, failed };
@@ -83,7 +84,8 @@ class ClientHandshake {
   ~ClientHandshake();
   // Sends and reads what it can on a connected, non-blocking socket.
   HandshakeState step(int fd);
-  // refused: the other end differs in key or version. unavailable: it went away; worth a retry.
+  // refused: the other end differs in key or version. unavailable: it closed the connection; the
+  // caller may try again.
   const Status& status() const { return status_; }
   const Session& session() const { return session_; }
 
@@ -108,7 +110,7 @@ class ServerHandshake {
   HandshakeState step(int fd);
   const Status& status() const { return status_; }
   const Hello& hello() const { return hello_; }
-  // Whether a whole hello has come; until then nothing tells the client from a port scan.
+  // Whether a whole hello has come; until then the client cannot be told from a port scan.
   bool greeted() const { return stage_ != Stage::hello; }
   const Session& session() const { return session_; }
 

@@ -16,10 +16,10 @@
 namespace unisono::rendezvous {
 
 namespace {
-// So that a flood cannot keep the caller here.
+// Limits one call, so that a flood of connections cannot keep the caller here.
 constexpr int kMostAccepts = 64;
 constexpr Nanos kRest{100'000'000};
-// A hello follows its connection by a round trip.
+// A hello arrives one round trip after its connection.
 constexpr Nanos kGrace{250'000'000};
 
 bool is_shortage(int error) {
@@ -61,9 +61,9 @@ void HandshakeAcceptor::rest(Time now, int error) {
 }
 
 void HandshakeAcceptor::make_room(Time now) {
-  // In order of arrival; those who have said nothing for a while go before those who have. Whoever has
-  // just come may still be on the point of speaking, so new candidates that are silent may be
-  // half of all, and no more.
+  // In order of arrival: removes the first candidate that has sent nothing for a while, else the
+  // first of all. A candidate that has just connected may be about to send its hello, so it is
+  // kept, unless silent candidates hold more than half of the places.
   const auto is_silent = [](const Candidate& candidate) { return !candidate.handshake->greeted(); };
   const auto many = std::count_if(candidates_.begin(), candidates_.end(), is_silent) >
                     static_cast<std::ptrdiff_t>(most_pending_ / 2);

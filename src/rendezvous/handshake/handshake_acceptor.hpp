@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Everyone who knocks at a listening socket: a handshake each, side by side, so that nobody who is
-// slow or lies can hold up those behind. Bounded: so many at once, so long each. When there
-// is no room for one more, whoever has been silent longest goes: those who belong here are done in a
-// moment, so silent connections cannot keep them out.
+// Runs a handshake with everyone who connects to a listening socket, all side by side, so that a
+// slow or dishonest client cannot hold up the others. The number of handshakes and the time for
+// each are limited. When there is no room for one more, the connection that has been silent longest
+// is closed: ranks of the job complete their handshake quickly, so silent connections cannot keep
+// them out.
 // Thread: one. Nothing blocks.
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace unisono::rendezvous {
 
-// Someone who proved that it belongs to the job.
+// A connection whose other end has proved that it belongs to the job.
 struct Arrival {
   Fd socket;
   Hello hello;
@@ -31,21 +32,22 @@ class HandshakeAcceptor {
   static constexpr Nanos kPatience{2'000'000'000};
 
   HandshakeAcceptor(const JobKey& key, Rank self, std::size_t most_pending);
-  // Told of a descriptor that is about to be closed or given away. Whoever watches it stops: in a
-  // child that was forked meanwhile it stays open, and would be ready for ever.
+  // Called with a descriptor that is about to be closed or handed over, so that whoever watches it
+  // stops: in a child that was forked meanwhile the descriptor stays open, and would be ready for
+  // ever.
   std::function<void(int)> before_close;
-  // Takes those who wait at the listener, some at a time; gives the descriptors that are new.
+  // Accepts waiting connections, a limited number per call; returns the new descriptors.
   std::vector<int> accept_from(int listener, Time now);
-  // Out of descriptors or memory: the listener stays readable, and is not worth a look until
-  // deadline().
+  // True while descriptors or memory are short: the listener stays readable, but accepting is not
+  // worth a try until deadline().
   bool resting(Time now) const { return now < rests_until_; }
-  // Moves every handshake on; gives those that came through.
+  // Advances every handshake; returns those that have succeeded.
   std::vector<Arrival> step(Time now);
   std::vector<int> pending() const;
-  // When the next one loses its turn or a rest ends; kNever when nobody waits.
+  // When the next candidate times out or a rest ends; kNever when there is neither.
   Time deadline() const;
   std::uint64_t strangers() const { return strangers_; }
-  // Why the last one that spoke unisono was sent away; "" when there was none.
+  // Why the last candidate of another protocol version was refused; "" when there was none.
   const std::string& last_refusal() const { return last_refusal_; }
 
  private:

@@ -29,7 +29,7 @@ struct Room {
   }
 };
 
-// How many of these arrive, given some turns.
+// Returns how many connections arrive within some turns.
 std::size_t arrive(Room& room, HandshakeAcceptor& acceptor, ClientHandshake& client,
                    const Fd& socket) {
   std::size_t arrived = 0;
@@ -58,7 +58,7 @@ TEST(HandshakeAcceptor, SilentGuestsMakeRoomForThoseWhoSpeak) {
       << "one had to make room; ranks leave theirs when they are in";
 }
 
-// A candidate that has said hello waits for the answer to its proof; those who are silent go first.
+// A candidate that has sent its hello waits for an answer; silent ones are removed before it.
 TEST(HandshakeAcceptor, GuestsThatHaveSaidHelloStayLongest) {
   Room room;
   HandshakeAcceptor acceptor(room.key, 0, 4);

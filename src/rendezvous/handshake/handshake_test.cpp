@@ -154,7 +154,7 @@ TEST(Handshake, AnyFlippedBitIsNoticed) {
       ServerHandshake server(key, 1);
       const Outcome outcome = run(client, server, message, at);
       EXPECT_NE(outcome.client, HandshakeState::done) << message << " " << at;
-      // Only the server's last word reaches the client after the server has finished.
+      // Only the server's last message reaches the client after the server has finished.
       if (message < 3) {
         EXPECT_NE(outcome.server, HandshakeState::done) << message << " " << at;
       }

@@ -55,7 +55,7 @@ const Status& RecordStream::pump() {
     const ssize_t n = ::send(socket_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (n < 0) break;  // what the peer said before it went is still read below
+    if (n < 0) break;  // what the peer sent before it closed is still read below
     out_.erase(out_.begin(), out_.begin() + n);
   }
   if (status_.ok()) read_some();

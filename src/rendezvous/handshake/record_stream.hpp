@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Whole messages over an authenticated connection during the join. Each carries a MAC over its
-// direction, number and bytes, so that none can be changed, dropped, repeated or moved.
+// Sends and receives whole messages over an authenticated connection during the join. Each carries
+// a MAC over its direction, number and bytes, so that none can be changed, dropped, repeated or
+// moved.
 // Thread: the joining one. Nothing blocks.
 #pragma once
 
@@ -20,17 +21,17 @@ namespace unisono::rendezvous {
 class RecordStream {
  public:
   enum class End : std::uint8_t { client = 0, server = 1 };
-  // A record longer than `longest` from the peer ends the channel before it is stored.
+  // `longest` limits the peer's records: a longer one ends the channel before it is stored.
   RecordStream(Fd socket, const Session& session, End end, std::size_t longest);
 
   void send(std::span<const std::byte> record);
   std::optional<std::vector<std::byte>> next();
-  // The record next() would give, left in place; null when there is none.
+  // The record that next() would return, left in place; null when there is none.
   const std::vector<std::byte>* peek() const {
     return records_.empty() ? nullptr : &records_.front();
   }
-  // Moves what can move. Not ok once the peer is gone or a record failed its check; records that
-  // came before can still be taken.
+  // Sends and receives what it can. Not ok once the peer is gone or a record has failed its check;
+  // records that came before can still be taken.
   const Status& pump();
   const Status& status() const { return status_; }
   bool wants_write() const { return !out_.empty(); }

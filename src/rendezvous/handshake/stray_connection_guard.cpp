@@ -28,7 +28,7 @@ class TcpStrayGuard final : public StrayConnectionGuard {
   }
 
   void serve(Time now) override {
-    // The job is complete, so even one that holds the key is too late; its socket closes here.
+    // The job is complete, so even one that holds the key is too late; its socket is closed here.
     others_ += acceptor_.step(now).size();
     for (const int fd : acceptor_.accept_from(listener_.get(), now)) {
       poller_.watch(fd, kDoorKey, true, false);

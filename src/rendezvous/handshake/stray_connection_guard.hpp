@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0's door while the job runs; the contract is StrayConnectionGuard's in join.hpp.
+// Serves rank 0's listening socket while the job runs; join.hpp has the contract of
+// StrayConnectionGuard.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace unisono::rendezvous {
 
-// `before`: strangers that were sent away during the join already.
+// `before`: the number of strangers that were refused during the join.
 std::unique_ptr<StrayConnectionGuard> make_stray_guard(Fd listener, const JobKey& key,
                                                        Poller& poller, const Clock& clock,
                                                        std::uint64_t before);

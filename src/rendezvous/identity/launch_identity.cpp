@@ -19,7 +19,7 @@
 namespace unisono::rendezvous {
 namespace {
 
-// How each launcher tells a process where it sits. First complete row wins.
+// How each launcher tells a process its rank. The first complete row is used.
 struct Launcher {
   const char* name;
   const char* rank;
@@ -104,7 +104,7 @@ Result<int> number_from(const char* variable, const std::string& text) {
   return number;
 }
 
-// The claim of one launcher; nullopt when it did not start this process.
+// Returns the claim of one launcher; nullopt when it did not start this process.
 Result<std::optional<Claim>> claim_of(const Launcher& launcher, const Lookup& lookup) {
   const auto rank = lookup(launcher.rank);
   const auto size = lookup(launcher.size);
@@ -158,7 +158,7 @@ Result<Claim> choose_claim(const Lookup& lookup) {
     const Claim& other = claim->value();
     if (!chosen) {
       chosen = other;
-      // unisono run sets its variables for each process it starts; what surrounds it is older.
+      // unisono run sets its variables for each process it starts, so those of others are older.
       if (chosen->launcher == &kLaunchers[0]) break;
       continue;
     }
@@ -183,7 +183,7 @@ Result<Claim> choose_claim(const Lookup& lookup) {
 
 Result<std::vector<std::byte>> key_from(int fd, const std::string& where) {
   std::vector<std::byte> key(kKeyBytes + 1);
-  // A descriptor with positions is read without moving it, so that a second join finds it whole.
+  // pread() does not move the file position, so that a second join can read the key again.
   ssize_t n = retried([&] { return ::pread(fd, key.data(), key.size(), 0); });
   if (n < 0 && errno == ESPIPE) n = retried([&] { return ::read(fd, key.data(), key.size()); });
   if (n != static_cast<ssize_t>(kKeyBytes)) {
@@ -278,10 +278,10 @@ Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup) {
     if (const auto text = lookup(variable)) job.push_back(*text);
   }
   if (const auto named = lookup("UNISONO_JOB")) job = {"named", *named};
-  // Without anything that names the job, its ranks are known by their common parent.
+  // When no variable names the job, its ranks are identified by their common parent process.
   launch_identity.job = job.size() > 1 ? join_text(job, "/") : "";
 
-  // "" is settled at the join: the interface from which rank 0 is reached.
+  // "" is replaced during the join by the interface from which rank 0 is reached.
   const bool far = launch_identity.address.empty()
                        ? spans_hosts(mine, lookup)
                        : !is_loopback(parse_address(launch_identity.address).value().host);

@@ -151,7 +151,7 @@ TEST(LaunchIdentity, SaysWhatIsWrong) {
   }
 }
 
-// What the first run of a requeued job left on a shared file system is not the second's.
+// The second run of a requeued job must not use what the first one left on a shared file system.
 TEST(LaunchIdentity, RequeuedSlurmJobHasAnotherName) {
   std::map<std::string, std::string> variables{{"SLURM_PROCID", "1"},
                                                {"SLURM_NTASKS", "4"},

@@ -33,7 +33,7 @@ std::string variable_of(const std::string& option) {
   return name;
 }
 
-// The lowest rank that sits where `rank` sits.
+// Returns, for every rank, the lowest rank that shares its host.
 std::vector<Rank> heads_of(const std::vector<std::vector<bool>>& shares) {
   std::vector<Rank> head(shares.size());
   for (std::size_t r = 0; r < shares.size(); ++r) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says of itself when it joins, and what can be learnt from everybody's records.
-// Pure; parsers are bounded and give nothing for garbage.
+// What a rank tells about itself when it joins, and what follows from the records of all ranks.
+// Pure; parsers are bounded and return nullopt for invalid bytes.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,9 @@ struct PeerRecord {
   std::string host;
   std::int64_t pid = 0;
   std::string address;    // where it listens for its peers, host:port
-  std::string unix_name;  // the same, as an abstract unix socket; "" when it wants none
-  std::string place;      // equal when abstract sockets of the other are seen
-  int local_rank = -1;    // the launcher's word; local_size 0: it gave none
+  std::string unix_name;  // the same, as an abstract unix socket; "" when it has none
+  std::string place;      // equal on ranks that see each other's abstract sockets
+  int local_rank = -1;    // from the launcher; local_size 0: it did not say
   int local_size = 0;
   std::string options;  // Options::agreed_text()
 
@@ -36,11 +36,11 @@ struct PeerRecord {
 std::vector<std::byte> encode_peer_record(const PeerRecord& peer_record);
 std::optional<PeerRecord> decode_peer_record(std::span<const std::byte> bytes);
 
-// refused, naming the option, both values and both ranks.
+// Returns refused when an option differs, naming the option, both values and both ranks.
 Status compare_options(const PeerRecord& zero, const PeerRecord& other);
 
-// Fills local_* and cross_* of `mine` from the launcher's word when all have one, else from who
-// sits together: shares[a][b] says that a and b share memory.
+// Fills local_* and cross_* of `mine`: from the launcher's values when all ranks have them, else
+// from who shares a host. shares[a][b] says that a and b share memory.
 void settle_locality(const std::vector<PeerRecord>& peer_records,
                      const std::vector<std::vector<bool>>& shares, Identity& mine);
 

@@ -5,13 +5,14 @@
 #include "move/local/local.hpp"
 #include "run/kinds/allreduce_run.hpp"
 #include "run/kinds/kinds.hpp"
+#include "run/kinds/over_memory.hpp"
 
 namespace unisono::run {
 namespace {
 
-class LocalRun final : public AllreduceRun {
+class LocalRun final : public OverMemory<AllreduceRun> {
  public:
-  using AllreduceRun::AllreduceRun;
+  using OverMemory::OverMemory;
 
   Status start() override {
     move::LocalReduction work = reduction();
@@ -31,8 +32,8 @@ class LocalRun final : public AllreduceRun {
       work.bytes += bytes;
     }
     const move::LocalTurn turn(*context_.team, bucket_, *context_.members);
-    machine_ = bucket_.op == ReduceOp::adasum ? move::make_local_adasum(turn, std::move(work))
-                                              : move::make_local_allreduce(turn, std::move(work));
+    use(bucket_.op == ReduceOp::adasum ? move::make_local_adasum(turn, std::move(work))
+                                       : move::make_local_allreduce(turn, std::move(work)));
     return {};
   }
 

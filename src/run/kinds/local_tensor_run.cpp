@@ -4,15 +4,16 @@
 // callers' tensors and write the results themselves.
 #include "move/local/local.hpp"
 #include "run/kinds/kinds.hpp"
+#include "run/kinds/over_memory.hpp"
 #include "run/row_split.hpp"
 #include "run/kinds/tensor_run.hpp"
 
 namespace unisono::run {
 namespace {
 
-class LocalTensorRun final : public TensorRun {
+class LocalTensorRun final : public OverMemory<TensorRun> {
  public:
-  using TensorRun::TensorRun;
+  using OverMemory::OverMemory;
 
  private:
   // Each must know where its rows lie in the windows of the others: all counts of all members.
@@ -25,17 +26,17 @@ class LocalTensorRun final : public TensorRun {
   Status start_counts(Tensor& tensor) override {
     tensor.counts.resize(members() * members());
     // A turn of its own, past those of the tensors themselves.
-    machine_ = move::make_local_allgather(
+    use(move::make_local_allgather(
         turn(tensors_.size() + current_index()), std::as_bytes(std::span(tensor.splits)),
         move::Extents(members(), members() * sizeof(std::int64_t)),
-        std::as_writable_bytes(std::span(tensor.counts)));
+        std::as_writable_bytes(std::span(tensor.counts))));
     return {};
   }
 
   Status start_current(Tensor& tensor) override {
     const Request& request = *tensor.request;
     if (request.kind == Collective::barrier) {
-      machine_ = move::make_local_barrier(turn(current_index()));
+      use(move::make_local_barrier(turn(current_index())));
       return {};
     }
     const std::span<const std::byte> in(static_cast<const std::byte*>(tensor.pending.input),
@@ -52,14 +53,14 @@ class LocalTensorRun final : public TensorRun {
     if (auto status = own_rows(tensor, geometry); !status) return status;
     const std::span<std::byte> out(tensor.pending.ticket->result.get(), geometry.bytes());
     if (request.kind == Collective::allgather) {
-      machine_ = move::make_local_allgather(turn(current_index()), in,
-                                            std::move(geometry.receives), out);
+      use(move::make_local_allgather(turn(current_index()), in, std::move(geometry.receives),
+                                     out));
     } else if (alltoall) {
-      machine_ = move::make_local_alltoall(turn(current_index()), in,
-                                           to_bytes(tensor.counts, geometry.row_bytes), out);
+      use(move::make_local_alltoall(turn(current_index()), in,
+                                    to_bytes(tensor.counts, geometry.row_bytes), out));
     } else {
-      machine_ = move::make_local_reducescatter(turn(current_index()), reduction(tensor, in),
-                                                std::move(geometry.sends), out);
+      use(move::make_local_reducescatter(turn(current_index()), reduction(tensor, in),
+                                         std::move(geometry.sends), out));
     }
     return {};
   }
@@ -69,9 +70,9 @@ class LocalTensorRun final : public TensorRun {
     if (tensor.pending.output == nullptr) {
       if (auto status = own_result(tensor, in.size()); !status) return status;
     }
-    machine_ = move::make_local_broadcast(
+    use(move::make_local_broadcast(
         turn(current_index()), context_.members->index_of(tensor.request->root), in,
-        {static_cast<std::byte*>(output_of(tensor)), in.size()});
+        {static_cast<std::byte*>(output_of(tensor)), in.size()}));
     return {};
   }
 

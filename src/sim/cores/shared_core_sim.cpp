@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/data/text.hpp"
-#include "model/waiting.hpp"
+#include "base/waiting.hpp"
 #include "order/topo/plan.hpp"
 #include "sim/virtual_time.hpp"
 
@@ -80,7 +80,7 @@ SimResult SharedCoreSim::play() {
         Member& m = members_[event.actor];
         wires_.arrive(event, m.inbox);
         m.negotiate = true;
-        // Where somebody drives the bell is not armed: whoever drives looks again by itself.
+        // While a thread drives the engine, the bell is not armed: that thread looks again.
         const std::size_t thread = 2 * event.actor + 1;
         if (!driven(m, now) || threads_[thread].state != State::asleep) {
           ring(static_cast<int>(thread), now);
@@ -99,7 +99,7 @@ SimResult SharedCoreSim::play() {
   return result;
 }
 
-// Every rank has an order of its own in every step.
+// Every rank submits its tensors in an order of its own in every step.
 void SharedCoreSim::begin_step(int rank, std::int64_t now) {
   Member& m = members_[static_cast<std::size_t>(rank)];
   m.turns.resize(requests_.size());
@@ -115,7 +115,7 @@ void SharedCoreSim::begin_step(int rank, std::int64_t now) {
   m.quiet_since_ns = -1;
 }
 
-// Something is there for the thread.
+// Wakes the thread, because there is something for it to do.
 void SharedCoreSim::ring(int thread, std::int64_t now) {
   Thread& t = threads_[static_cast<std::size_t>(thread)];
   if (t.state != State::asleep) {
@@ -170,7 +170,7 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
     m.negotiate = true;
     std::int64_t cost = to_ns(host.submit_us);
     if (!free) {
-      ring(2 * rank + 1, now);          // awake: it sees what came
+      ring(2 * rank + 1, now);          // it is awake and sees what came
     } else {
       m.driven_until_ns = now + cost;
       cost += pass(rank, now + cost, true);
@@ -209,7 +209,7 @@ std::int64_t SharedCoreSim::application(int rank, std::int64_t now) {
 std::int64_t SharedCoreSim::engine(int rank, std::int64_t now) {
   Member& m = members_[static_cast<std::size_t>(rank)];
   Thread& t = threads_[static_cast<std::size_t>(2 * rank + 1)];
-  // Somebody else drives: what is left then is rung for.
+  // Another thread drives the engine; it rings when work is left at its end.
   if (driven(m, now)) {
     t.next = Next::sleep;
     return to_ns(settings_.host.look_us);
@@ -248,7 +248,7 @@ std::int64_t SharedCoreSim::negotiate(int rank, std::int64_t now) {
   out_.responses.clear();
   out_.stalls.clear();
   m.order->negotiate(Time{now}, out_);
-  m.negotiate = m.order->deadline() <= Time{now};  // it gives out one round at a time
+  m.negotiate = m.order->deadline() <= Time{now};  // negotiate() returns one round at a time
   std::int64_t free = now + to_ns(settings_.host.negotiate_us);
   for (order::OrderMessage& message : out_.messages) {
     metrics_.message(message.bytes.size());
@@ -262,7 +262,7 @@ std::int64_t SharedCoreSim::negotiate(int rank, std::int64_t now) {
   if (out_.responses.empty()) return free - now;
   m.agreed_ns = now;
   metrics_.agreed(now);
-  // The planner is pure: the first rank to come plans for all.
+  // The planner is pure, so the first rank to get here plans for all.
   const Plan plan = planner_->plan(std::move(out_.responses), m.given);
   for (const Bucket& bucket : plan.buckets) {
     if (m.given == moving_.size()) {
@@ -279,7 +279,7 @@ std::int64_t SharedCoreSim::negotiate(int rank, std::int64_t now) {
   return free - now;
 }
 
-// The bucket in front: joins it, or ends it once all have joined.
+// Joins the next bucket, or ends it once all ranks have joined.
 std::int64_t SharedCoreSim::move(int rank, std::int64_t now) {
   Member& m = members_[static_cast<std::size_t>(rank)];
   const HostModel& host = settings_.host;
@@ -292,7 +292,7 @@ std::int64_t SharedCoreSim::move(int rank, std::int64_t now) {
       for (int other = 0; other < settings_.ranks; ++other) {
         if (other == rank) continue;
         Thread& sleeper = threads_[static_cast<std::size_t>(2 * other + 1)];
-        sleeper.rung = true;            // one that is about to sleep looks again
+        sleeper.rung = true;            // a thread that is about to sleep looks again
         application_of(other).rung = true;
         if (sleeper.state != State::asleep) continue;
         if (driven(members_[static_cast<std::size_t>(other)], now)) continue;

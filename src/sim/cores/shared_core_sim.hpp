@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The loop of a simulated run in which the ranks of a host share its cores, as on a laptop.
-// Every rank has the two threads of the live engine: the application's, which submits, drives the
-// order itself when nobody else does, and then waits; and the engine's, which sleeps until it is
-// rung. Both take turns with all others on the cores of their host (cores.hpp). A bucket is moved by
-// the ranks themselves: each joins it, and ends it when all have joined.
+// Every rank has the two threads of the live engine. The application's thread submits, drives the
+// order itself when no other thread does, and then waits. The engine's thread sleeps until it is
+// rung. Both take turns with all others on the cores of their host (cores.hpp). The ranks move a
+// bucket themselves: each joins it, and ends it when all have joined.
 //   event     actor    what happens
-//   turn      thread   a stretch of work ended: the next one, or somebody else's turn
+//   turn      thread   a stretch of work ended: the next one, or another thread's turn
 //   wake      thread   it was rung
-//   arrival   rank     a control message lies in its inbox
-// Limits: pacing event; no deaths. Thread: the caller's.
+//   arrival   rank     a control message is in its inbox
+// Limits: only pacing event; no deaths. Thread: the caller's.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class SharedCoreSim {
     State state = State::asleep;
     bool rung = false;                  // while it was running
     Next next = Next::work;             // what it does after the present stretch
-    std::int64_t since_ns = 0;          // it has its core
+    std::int64_t since_ns = 0;          // when it got its core
   };
   struct Member {
     std::unique_ptr<order::Order> order;
@@ -50,10 +50,10 @@ class SharedCoreSim {
     std::vector<bool> done;             // by tensor, in this step
     std::size_t submitted = 0, waited = 0;
     bool negotiate = false;             // there is something new for the order to look at
-    std::int64_t driven_until_ns = 0;   // somebody drives until then
+    std::int64_t driven_until_ns = 0;   // a thread drives the engine until then
     bool waits = false;                 // the application waits for its tensors, and drives
     std::int64_t spoke_ns = -1'000'000'000;
-    std::int64_t quiet_since_ns = -1;   // the waiting application has seen nothing happen
+    std::int64_t quiet_since_ns = -1;   // since when the waiting application has seen no progress
     std::int64_t first_submit_ns = 0, agreed_ns = 0;
     std::uint64_t given = 0, joined = 0, ended = 0;  // buckets
     int steps = 0;
@@ -68,10 +68,11 @@ class SharedCoreSim {
   void give_core(int thread, std::int64_t now);
   void turn(int thread, std::int64_t now);
   void ring(int thread, std::int64_t now);
-  // One stretch of work: gives what it costs and sets what the thread does next.
+  // Does one stretch of work: returns what it costs and sets what the thread does next.
   std::int64_t application(int rank, std::int64_t now);
   std::int64_t engine(int rank, std::int64_t now);
-  // The loop once, by whoever drives; light: on the way of a submission. 0 when nothing was to do.
+  // Runs the loop once on the thread that drives. light: called from a submission. Returns 0 when
+  // there was nothing to do.
   std::int64_t pass(int rank, std::int64_t now, bool light);
   std::int64_t negotiate(int rank, std::int64_t now);
   std::int64_t move(int rank, std::int64_t now);

@@ -72,7 +72,7 @@ DataPlane::Round DataPlane::plan(std::span<const Response> responses) {
 const FlyingBucket* DataPlane::start(std::int64_t now) {
   if (running_ || flying_.empty() || flying_.front().arrived < ranks_) return nullptr;
   FlyingBucket& next = flying_.front();
-  // A bucket that somebody did not fill is given up after its header went round.
+  // A bucket that some rank did not fill is aborted after its header has been exchanged.
   const double us = next.vote == PlanVote::abort ? next.cost.latency_us : next.cost.total_us();
   next.start_ns = now;
   next.end_ns = now + static_cast<std::int64_t>(us * 1e3) + next.copies_ns;

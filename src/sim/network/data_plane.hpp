@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The data plane: buckets of the real planner, run one after another at the price of a cost model.
-// A bucket starts when every rank has given it out and the one before has ended.
-// Ranks that give out different rounds are a fault of the order, and named.
+// The data plane: buckets of the real planner run one after another and take the time that a cost
+// model gives. A bucket starts when every rank has given it out and the previous one has ended.
+// Different rounds on two ranks are a fault of the order, and the error names the round.
 // Thread: the simulation's.
 #pragma once
 
@@ -35,15 +35,15 @@ class DataPlane {
   DataPlane(const Network& network, int ranks, int ranks_per_host, const plan::Planner& planner)
       : network_(network), ranks_(ranks), ranks_per_host_(ranks_per_host), planner_(planner) {}
 
-  // A rank's order gave these out in one call. Gives how many buckets they are. A planned response
-  // is a bucket by itself; the others are one round, planned once for all ranks: the planner is
-  // pure, and gives every rank the same.
+  // A rank's order gave out these responses in one call. Returns how many buckets they make. A
+  // planned response is a bucket by itself; the others are one round, which is planned once for all
+  // ranks, since the planner is pure and every rank would get the same plan.
   Result<int> give_out(std::span<const Response> responses, std::int64_t now);
-  // The bucket that may start now, if any: its end_ns is set.
+  // Starts the next bucket when it may start now: sets its end_ns and returns it; null otherwise.
   const FlyingBucket* start(std::int64_t now);
-  // It has ended. After an aborted one, what was planned behind it was never given out.
+  // The running bucket has ended. If it was aborted, those planned behind it were never given out.
   FlyingBucket finish();
-  // Some ranks gave out a bucket that others did not.
+  // Whether some ranks gave out a bucket that others did not.
   bool waits() const { return !flying_.empty() && flying_.front().arrived < ranks_; }
   std::uint64_t ended() const { return first_; }
   std::int64_t last_end_ns() const { return last_end_ns_; }

@@ -19,7 +19,7 @@ double exponential(Rng& rng, double mean) { return -mean * std::log(1 - rng.unif
 StepNoise step_noise(const HostModel& host, Rng& rng) {
   StepNoise noise;
   noise.factor = static_cast<float>(std::exp(host.jitter_sigma * standard_normal(rng)));
-  // All numbers are drawn in any case, so that strategies compared under one seed see one noise.
+  // All numbers are drawn in any case, so that one seed gives all strategies the same noise.
   const double dice = rng.uniform(), at = rng.uniform();
   const double stall_ms = exponential(rng, host.stall_mean_ms);
   if (dice < host.stall_probability) {

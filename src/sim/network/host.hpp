@@ -32,13 +32,14 @@ struct HostModel {
   double busy_threads = 1;              // of framework and input pipeline, in the window
   double window = 0.5;                  // of the step's compute
   bool partitioned = false;             // scp: the engine has a core of its own
-  // A thread that spins while the cores are fully in use may sit on the one that compute's next
-  // thread needs: so often per millisecond it spins in the window; compute then stalls.
+  // A thread that spins while the cores are fully in use may occupy the core that the next compute
+  // thread needs, and compute then stalls. This is how often that happens per millisecond of
+  // spinning in the window.
   double displaced_per_ms = 0;
 
-  // Ranks that share the cores of their host (crowd.hpp); 0: every rank has its own, as above.
+  // Ranks that share the cores of their host (shared_core_sim.hpp); 0: each has its own, as above.
   int shared_cores = 0;
-  double slice_us = 100;                // until a thread that others wait for gives way
+  double slice_us = 100;                // until a thread yields while others wait
   double switch_us = 1.5;               // to another thread
   double submit_us = 2.2;               // the application's part of a submission
   double look_us = 0.5;                 // to find that there is nothing to do
@@ -55,14 +56,14 @@ struct HostModel {
 double standard_normal(Rng& rng);
 double exponential(Rng& rng, double mean);
 
-// What one step's compute suffers on one rank.
+// The noise in the compute of one step on one rank.
 struct StepNoise {
   float factor = 1;
   float stall_at = 2;                   // at this share of the compute; beyond 1 = none
   std::int64_t stall_ns = 0;
 };
 StepNoise step_noise(const HostModel& host, Rng& rng);
-// From a timer's end to the thread's first instruction.
+// The time from a timer's end to the thread's first instruction.
 std::int64_t oversleep_ns(const HostModel& host, Rng& rng, double spin_share, bool in_window);
 // How long compute stalls because the engine's thread spun for `spun_ns` of the window; mostly 0.
 std::int64_t displaced_ns(const HostModel& host, Rng& rng, std::int64_t spun_ns);

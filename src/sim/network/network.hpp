@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The network as LogGP sees it, and what an allreduce over it costs. Values and pure functions.
+// The network in the LogGP model, and the cost of an allreduce over it. Values and pure functions.
 //
 // A control message costs its sender and its receiver the overhead o of processor time each; the
 // adapter of a host, shared by the ranks on it, lets one message out every gap g, longer by G per

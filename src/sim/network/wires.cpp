@@ -62,7 +62,7 @@ std::int64_t Wires::disturbed(std::int64_t arrival, int from, int to) {
   if (rng_.uniform() < faults_.reorder_probability) {
     arrival += to_ns(rng_.uniform() * faults_.delay_mean_ms * 1e3);
   }
-  // What a partition holds up is sent again once it is over.
+  // Messages that a partition holds up are sent again once it is over.
   for (const Partition& cut : faults_.partitions) {
     const bool apart = (from < cut.boundary) != (to < cut.boundary);
     if (apart && arrival >= to_ns(cut.from_ms * 1e3) && arrival < to_ns(cut.until_ms * 1e3)) {

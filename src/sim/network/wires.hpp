@@ -27,9 +27,9 @@ class Wires {
   Wires(const Network& network, const Faults& faults, int ranks, int ranks_per_host,
         std::uint64_t seed, EventQueue& events, std::uint8_t arrival_kind);
 
-  // The sender's thread hands over at `now`; gives the time at which it is free again.
+  // The sender's thread hands over a message at `now`; returns the time at which it is free again.
   std::int64_t send(std::int64_t now, int from, int to, std::vector<std::byte> bytes);
-  // What an arrival event brings for order/: nothing, one parcel, or several in order.
+  // Appends what an arrival event brings for order/: nothing, one parcel, or several in order.
   void arrive(const Event& event, std::vector<Parcel>& out);
 
  private:

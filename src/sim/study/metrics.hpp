@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a run amounts to: one entry per step, then means over the measured ones.
+// Summarises a run: one entry per step, then means over the measured steps.
 // Thread: the simulation's.
 #pragma once
 
@@ -21,13 +21,13 @@ class Metrics {
   void begin_step(std::int64_t now) { step_ = Step{.begin_ns = now}; }
   void compute_done(std::int64_t now) { step_.ready_ns = now; }
   void bucket_done(const FlyingBucket& bucket, std::int64_t channel_was_free_ns);
-  // GPU idle between a rank's compute and its next bucket.
+  // Adds time in which the GPU was idle between a rank's compute and its next bucket.
   void idle(std::int64_t ns) { step_.idle_ns += ns; }
   void spun(std::int64_t ns) { step_.spin_ns += ns; }
   void message(std::size_t bytes) { ++step_.messages, step_.bytes += bytes; }
   void submitted(std::int64_t now) { step_.submit_ns = std::min(step_.submit_ns, now); }
   void agreed(std::int64_t now) { step_.agreed_ns = std::max(step_.agreed_ns, now); }
-  // One rank's step took so long from its first submission to its last response.
+  // One rank's step took `ns` from its first submission to its last response.
   void negotiated(int step, std::int64_t ns) {
     if (step >= warm_up_) negotiated_ns_.push_back(ns);
   }
@@ -51,7 +51,7 @@ class Metrics {
   int ended_ = 0;
   Step step_;
   std::vector<Step> measured_;
-  std::vector<std::int64_t> negotiated_ns_;  // where ranks tell: by rank and step
+  std::vector<std::int64_t> negotiated_ns_;  // where ranks report it: per rank and step
 };
 
 }  // namespace unisono::sim

@@ -27,7 +27,7 @@ class Bench {
     settings.ranks = std::max(12, static_cast<int>(settings.ranks * options_.scale));
     return run_as_is(name, settings);
   }
-  // With its own number of ranks and iterations.
+  // Runs the settings with their own number of ranks and iterations.
   const SimResult& run_as_is(const std::string& name, SimSettings settings) {
     settings.seed = options_.seed;
     auto result = simulate(settings, [&](double done) {
@@ -100,7 +100,7 @@ void paper000(Bench& bench) {
   bench.row("STEMDL at 27,600: efficiency", "", 0.93, 0.93, full.efficiency);
 }
 
-// Load imbalance: the response cache in cycles against four cures.
+// Load imbalance: the response cache in cycles against four remedies.
 void paper001(Bench& bench) {
   SimSettings s = summit_settings();
   // 32 images in mixed precision; the step is compiled as a whole, so gradients come at its end.

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Published figures beside what the simulator gives for the same set-up. One set of parameters for
-// all rows of all studies; docs/SIMULATOR.md says where each comes from. Nothing is fitted per row.
+// Compares published figures with what the simulator gives for the same set-up. All rows of all
+// studies use one set of parameters; docs/SIMULATOR.md says where each comes from. Nothing is
+// fitted per row.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct StudyRow {
   double simulated = 0;
   std::string note;
 
-  // How far outside the published range, as a share of its nearer end; 0 within.
+  // How far outside the published range the value is, relative to the nearer end; 0 within.
   double error() const;
 };
 
@@ -60,8 +61,8 @@ SimSettings summit_settings();
 SimSettings two_cores_settings(const char* order, int ranks);
 // Two ranks, nothing noisy, and one thread that once wakes 10 ms late; cycle 5 ms.
 SimSettings oversleep_settings(const char* order, const char* pacing);
-// Of the rounds after that one, the share in which the other rank waited for over a tenth of a
-// cycle, and how many rounds it took until it did not any more.
+// For the rounds after that one: the share in which the other rank waited for more than a tenth of
+// a cycle, and how many rounds passed until it no longer did.
 struct OversleepVerdict {
   int rounds = 0, waited = 0, until_recovered = 0;
   double share() const { return rounds == 0 ? 0 : static_cast<double>(waited) / rounds; }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong in a simulated run, and the layer that hides it from order/.
 //
-// An Order relies on first-in-first-out links, as the transport gives it. A disturbed network
-// delays, duplicates and reorders, so messages are numbered per link and LinkSequencer hands them
-// on once each and in order, as the transport's own sequence numbers do.
+// An Order relies on first-in-first-out links, as the transport provides them. A disturbed network
+// delays, duplicates and reorders messages, so they are numbered per link and LinkSequencer passes
+// each on once and in order, as the transport's own sequence numbers do.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Kill {
   int rank;
   double at_ms;
 };
-struct Partition {                      // ranks below `boundary` and the others lose each other
+struct Partition {                      // cuts ranks below `boundary` off from the others
   double from_ms, until_ms;
   int boundary;
 };

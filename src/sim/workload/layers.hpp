@@ -21,7 +21,7 @@ struct Layer {
 
 class Layers {
  public:
-  // A convolution of k x k; `side` is that of its output. Bias or, apart from it, normalisation.
+  // A k x k convolution; `side` is that of its output. Has a bias, or a separate normalisation.
   void convolution(const std::string& name, int in, int out, int k, int side, bool bias);
   void normalisation(const std::string& name, int channels, int side);
   void linear(const std::string& name, int in, int out, int rows = 1);

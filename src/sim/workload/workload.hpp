@@ -32,11 +32,11 @@ struct ModelRow {
   std::string_view about;
 };
 std::span<const ModelRow> model_table();
-// By a name of the table. compute_ms 0 is the table's own.
+// Makes the workload of a model in the table. compute_ms 0 means the table's own value.
 Result<Workload> make_workload(std::string_view model, double compute_ms = 0);
-// Every tensor at the end of compute: what a framework does that compiles a whole step.
+// Makes every tensor ready at the end of compute, as a framework does that compiles a whole step.
 void hand_over_at_end(Workload& workload);
-// Sorts by readiness and fills in compute_us when it is 0; refuses what cannot be.
+// Sorts by readiness and fills in compute_us when it is 0; returns an error for impossible values.
 Status finish_workload(Workload& workload);
 
 }  // namespace unisono::sim

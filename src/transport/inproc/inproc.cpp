@@ -27,7 +27,7 @@ struct InprocWorld::Shared {
     void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return;
-    // Huge pages would make every pair that says one word pay for two megabytes.
+    // With huge pages, every pair that sends a single message would use two megabytes.
     ::madvise(at, bytes, MADV_NOHUGEPAGE);
     memory = static_cast<std::byte*>(at);
   }
@@ -59,7 +59,7 @@ struct InprocWorld::Shared {
 };
 
 namespace {
-// What the streams to one peer live in: the rings, and the peer's bell.
+// Keeps alive what the streams to one peer use: the rings and the peer's bell.
 template <typename Shared>
 struct Held {
   std::shared_ptr<Shared> shared;

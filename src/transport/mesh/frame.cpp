@@ -58,8 +58,8 @@ void seal_header(FrameSeal& seal, FrameHeader& header) {
 Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& header,
                     std::uint64_t sequence) {
   if (header.magic != FrameHeader::kMagic) return corrupted("bytes that are no frame");
-  // The epoch comes before the check: a rank of another epoch has other keys, too, and deserves
-  // the clearer message. Nothing of the frame is used either way.
+  // The epoch is compared before the check: a rank of another epoch also has other keys, and this
+  // gives the clearer message. Nothing of the frame is used in either case.
   if (header.epoch != terms.epoch) {
     return corrupted(cat("a frame of epoch ", header.epoch, " in epoch ", terms.epoch));
   }

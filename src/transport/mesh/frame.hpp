@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What travels on a stream: a fixed header of 56 bytes, little-endian; its payload; and, on streams
+// What is sent on a stream: a fixed header of 56 bytes, little-endian; its payload; and, on streams
 // that do not keep bytes as they are, the check of the payload.
 //
-// The header has a check of its own, so one that is damaged, repeated, dropped, from another lane or
-// made by a stranger is refused before its length is believed. The payload's check comes last, so that
-// a sender can make it while it sends; what has not passed is never delivered.
+// The header has a check of its own, so that a frame that is damaged, repeated, missing, from
+// another lane or made by a stranger is noticed before its length is used. The payload's check
+// comes last, so that the sender can compute it while it sends; a payload that has not passed is
+// never delivered.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,9 @@ enum class FrameKind : std::uint8_t {
   message = 1,   // control lane: a whole control message
   data = 2,      // data lane: a whole transfer
   beat = 3,      // control lane: nothing to say, still alive
-  goodbye = 4,   // both lanes: the last frame of a rank that leaves, but for a goodbye_ack
+  goodbye = 4,   // both lanes: the last frame of a rank that leaves, except a goodbye_ack
   goodbye_ack = 5,  // control lane: both goodbyes and all before them have arrived
-  complaint = 6, // control lane: why the sender ends the link, which comes next
+  complaint = 6, // control lane: why the sender is about to end the link
 };
 
 enum class LaneKind : std::uint8_t { control = 0, data = 1 };
@@ -44,7 +45,7 @@ struct FrameHeader {
   std::uint64_t tag = 0;
   std::uint64_t identity = 0;
   std::uint64_t length = 0;
-  FrameCheck check{};  // of all before
+  FrameCheck check{};  // of all fields above
 };
 inline constexpr std::size_t kFrameHeaderBytes = 56;
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
@@ -60,11 +61,11 @@ struct LaneTerms {
   bool check_payload = true;
 };
 
-// Without its check.
+// Returns a header without its check.
 FrameHeader make_header(const LaneTerms& terms, FrameKind kind, std::uint64_t sequence,
                         Label label, std::size_t length);
 void seal_header(FrameSeal& seal, FrameHeader& header);
-// corrupted, with what is wrong, unless this is the frame that must come next on the lane.
+// Returns corrupted, with what is wrong, unless this is the frame that must come next on the lane.
 Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& header,
                     std::uint64_t sequence);
 // How many bytes follow the payload.

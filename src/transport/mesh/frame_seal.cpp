@@ -42,8 +42,8 @@ class HashSeal final : public FrameSeal {
   FrameCheck check_{};
 };
 
-// A context of its own, so that neither the configuration nor the providers of the program that uses
-// this library have a say. Made once and kept: ciphers are constants.
+// An OpenSSL context of its own, so that the configuration and the providers of the program that
+// uses this library have no influence. Made once and kept: ciphers are constants.
 struct Ciphers {
   Ciphers() {
     OSSL_LIB_CTX* library = OSSL_LIB_CTX_new();
@@ -74,11 +74,11 @@ class AeadSeal final : public FrameSeal {
   }
   void begin(std::uint64_t number) override { start(Part::payload, number); }
   void add(std::span<const std::byte> bytes) override {
-    constexpr std::size_t kMax = 1 << 30;  // the library counts in int
+    constexpr std::size_t kMax = 1 << 30;  // OpenSSL takes the length as an int
     while (!bytes.empty()) {
       const auto piece = bytes.first(std::min(bytes.size(), kMax));
       int ignored = 0;
-      // Without a place for output the bytes are authenticated and not encrypted.
+      // Without an output buffer the bytes are authenticated and not encrypted.
       UNISONO_CHECK(EVP_EncryptUpdate(context_.get(), nullptr, &ignored,
                                       reinterpret_cast<const unsigned char*>(piece.data()),
                                       static_cast<int>(piece.size())) == 1);
@@ -94,7 +94,7 @@ class AeadSeal final : public FrameSeal {
                                       check.data()) == 1);
     return check;
   }
-  // Small enough that what has been authenticated is still near when it is copied.
+  // Small enough that what has been authenticated is still in the cache when it is copied.
   std::size_t stride() const override { return 256 << 10; }
 
  private:

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The check that goes with every header and every payload: 16 bytes, from a key of one direction of
-// one lane and the number of the frame.
+// The check that goes with every header and every payload: 16 bytes, computed with the key of one
+// direction of one lane and with the number of the frame.
 //
-// hash     XXH3: finds damage. Whoever sees one frame can make others that pass.
+// hash     XXH3: detects damage only. Whoever sees one frame can forge others that pass.
 // others   the MAC of an AEAD cipher that is given nothing to encrypt: GMAC (AES-256-GCM) where the
-//          processor has instructions for it, else Poly1305 (ChaCha20-Poly1305). Without the key no
-//          frame can be made that passes. Their nonce is (header or payload, number of the frame); it
-//          must never repeat under one key, so every connection has keys of its own, one a direction,
-//          and a number is used once. That is also why a frame cannot be repeated, moved or reflected.
+//          processor has instructions for it, else Poly1305 (ChaCha20-Poly1305). Without the key
+//          nobody can forge a frame that passes. The nonce is (header or payload, number of the
+//          frame). It must never repeat under one key, so every connection has keys of its own, one
+//          for each direction, and a number is used once. For the same reason a frame cannot be
+//          repeated, moved or reflected.
 //
 // The library is OpenSSL's libcrypto. Thread: the one that drives the engine.
 #pragma once
@@ -26,7 +27,7 @@ namespace unisono::transport {
 enum class SealKind : std::uint8_t { chacha20_poly1305 = 0, aes_256_gcm = 1, hash = 255 };
 
 std::string_view seal_name(SealKind kind);
-// The faster of the two that are safe, on this processor.
+// Of the two kinds that are safe against forgery, the one that is faster on this processor.
 SealKind fastest_seal();
 
 inline constexpr std::size_t kCheckBytes = 16;
@@ -47,16 +48,16 @@ class FrameSeal {
  public:
   static std::unique_ptr<FrameSeal> make(SealKind kind, const SealKey& key);
   virtual ~FrameSeal() = default;
-  // The payload of a frame follows its header, and the next header its end().
+  // Call order: header(), then begin(), add() and end() for the payload, then the next header().
   virtual FrameCheck header(std::uint64_t number, std::span<const std::byte> bytes) = 0;
   virtual void begin(std::uint64_t number) = 0;
   virtual void add(std::span<const std::byte> bytes) = 0;
   virtual FrameCheck end() = 0;
-  // How many bytes add() is best given at a time. A hash wants all of a payload in one call.
+  // The best number of bytes for one call of add(). A hash needs the whole payload in one call.
   virtual std::size_t stride() const = 0;
 };
 
-// In a time that does not depend on where they differ.
+// Compares in a time that does not depend on where the two differ.
 bool same_check(const FrameCheck& a, const FrameCheck& b);
 
 }  // namespace unisono::transport

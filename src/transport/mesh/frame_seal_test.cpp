@@ -40,7 +40,7 @@ TEST_P(Seals, DependOnKeyNumberAndPart) {
     const auto seal = FrameSeal::make(GetParam(), key);
     for (const std::uint64_t number : {0ull, 1ull, 1ull << 32, ~0ull}) {
       seen.insert(hex(seal->header(number, bytes)));
-      if (GetParam() == SealKind::hash) continue;  // knows no parts
+      if (GetParam() == SealKind::hash) continue;  // takes a payload in one call only
       seal->begin(number);
       seal->add(bytes);
       seen.insert(hex(seal->end()));

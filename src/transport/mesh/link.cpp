@@ -35,8 +35,8 @@ void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload,
   update_want();
 }
 
-// Frames go out one after another, so the one at the front has the seal to itself. Only what is about
-// to be written is sealed: it is then near when the stream copies it.
+// Frames go out one after another, so only the frame at the front uses the seal. Only what is about
+// to be written is sealed, so that it is in the cache when the stream copies it.
 void Link::seal_more(Outgoing& frame) {
   const std::span<const std::byte> payload = frame.payload;
   const std::size_t trailer = trailer_bytes(terms_, payload.size());
@@ -58,7 +58,7 @@ void Link::seal_more(Outgoing& frame) {
   frame.ready += trailer;
 }
 
-// True when the frame has gone out whole.
+// Returns true when the whole frame has been written.
 bool Link::write(Outgoing& frame) {
   const std::size_t body = kFrameHeaderBytes + frame.payload.size();
   const std::size_t whole = body + trailer_bytes(terms_, frame.payload.size());
@@ -110,7 +110,7 @@ Link::Pumped Link::pump(FrameSink& sink) {
       }
       result.why = stream_->health();
       if (result.why.ok() || result.why.code() == Code::corrupted) return result;
-      // What the peer sent between the read and the look at its health is still there.
+      // Read again: the peer may have sent something between read() and health().
       at_end = true;
       continue;
     }
@@ -136,7 +136,7 @@ std::span<std::byte> Link::wanted() {
   return {};
 }
 
-// `bytes` more of the part that is arriving are there.
+// Handles `bytes` more bytes of the part that is arriving.
 Status Link::arrived(FrameSink& sink, std::size_t bytes) {
   if (part_ == Part::payload) return payload_arrived(sink, bytes);
   if (part_ == Part::trailer) {

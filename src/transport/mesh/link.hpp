@@ -21,8 +21,8 @@ namespace unisono::transport {
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
-  // A header has arrived and passed its check: where shall its payload be put? Not called for
-  // frames without payload of kinds that never have one.
+  // A header has arrived and passed its check. Returns where to put its payload. Not called for
+  // kinds of frames that never have a payload.
   virtual Result<std::byte*> place(const FrameHeader& header) = 0;
   // The whole frame has arrived and passed its checks.
   virtual void deliver(LaneKind lane, const FrameHeader& header) = 0;
@@ -40,19 +40,19 @@ class Link {
   Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
        const LaneSecret& secret);
 
-  // Writes what the stream takes and queues the rest. With `done`, the payload stays the caller's
-  // until done; without, it is copied.
+  // Writes what the stream takes and queues the rest. With `done`, the payload must stay valid
+  // until the transfer is done; without it, the payload is copied.
   void send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done);
-  // Writes what was queued; true when bytes went out.
+  // Writes what was queued; returns true when bytes went out.
   bool flush();
   bool idle() const { return queue_.empty(); }
   // Reads and delivers what is there, at most about a megabyte so that no lane starves another.
   Pumped pump(FrameSink& sink);
-  // Moves the payload that is arriving to another place of the same length.
+  // Moves the payload that is arriving to another buffer of the same length.
   void redirect(std::byte* to);
   bool ready() const { return open() && stream_->ready(!queue_.empty()); }
   void finish_writing() { stream_->finish_writing(); }
-  // Closes the stream and fails what is queued.
+  // Closes the stream and fails the queued transfers.
   void close();
   bool open() const { return stream_ != nullptr; }
 
@@ -66,7 +66,7 @@ class Link {
     std::span<const std::byte> payload;
     std::vector<std::byte> owned;
     Transfer* done = nullptr;
-    // Of header, payload and trailer together: what is in the checks, and what has been written.
+    // Bytes of header, payload and trailer together: sealed so far, and written so far.
     std::size_t ready = 0, sent = 0;
     FrameCheck trailer{};
   };
@@ -81,7 +81,7 @@ class Link {
 
   std::unique_ptr<Stream> stream_;
   LaneTerms terms_;
-  std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // the former is at the front of the queue
+  std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // out_seal_ works on the front of the queue
   std::deque<Outgoing> queue_;
   std::uint64_t next_out_ = 0, next_in_ = 0;
   std::uint64_t bytes_out_ = 0, bytes_in_ = 0;
@@ -90,7 +90,7 @@ class Link {
   FrameHeader incoming_;
   std::byte* payload_ = nullptr;
   FrameCheck trailer_{};
-  std::size_t got_ = 0;    // of the part that is arriving
+  std::size_t got_ = 0;    // bytes of the part that is arriving
   enum class Part : std::uint8_t { header, payload, trailer } part_ = Part::header;
 };
 

@@ -207,7 +207,7 @@ TEST_P(Frames, ReflectedFramesAreRefused) {
   EXPECT_EQ(sink.delivered, 0);
 }
 
-// The payload of one frame behind the header of another, both genuine.
+// The payload of one frame is put behind the header of another; both are genuine.
 TEST_P(Frames, PayloadsCannotChangePlaces) {
   Pipe wire, nowhere;
   Link sender = link_over(nowhere, wire, 0);
@@ -251,16 +251,16 @@ TEST(Authenticated, AnObservedHeartbeatGivesNothingAway) {
     next.check = seen.check;
     forged.push_back(next);                                     // the old check again
     next.check = {};
-    forged.push_back(next);                                     // none
+    forged.push_back(next);                                     // no check
     SealKey guess{};
     forged.push_back(next);
     seal_header(*FrameSeal::make(kind, guess), forged.back());  // the right MAC, a key of zeroes
     std::memcpy(guess.data(), seen.check.data(), kCheckBytes);
-    for (const SealKind any : {SealKind::hash, kind}) {         // what was seen, taken for the key
+    for (const SealKind any : {SealKind::hash, kind}) {         // the observed check as the key
       forged.push_back(next);
       seal_header(*FrameSeal::make(any, guess), forged.back());
     }
-    // The check of a hash can be undone when all it covers is known; this is what it would give.
+    // A hash can be inverted when all of its input is known; this is what that would give.
     forged.push_back(next);
     for (std::size_t i = 0; i < kCheckBytes; ++i) {
       const auto old = std::as_bytes(std::span(&seen, 1)),

@@ -52,7 +52,7 @@ class Mesh final : public Transport {
     return false;
   }
   void beat(Time now, TransportListener& listener) override {
-    // A rank that was itself stopped or starved has heard nobody: that is not their fault.
+    // A rank that was itself stopped or starved has heard nobody; its peers are not to blame.
     const bool fresh = !has_beaten_ || now - beaten_at_ > settings_.dead_after / 2;
     has_beaten_ = true;
     beaten_at_ = now;

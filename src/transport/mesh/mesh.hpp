@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The Transport over streams: one control and one data stream to each peer, whatever they are made
-// of, so that peers on this host go through shared memory and the others through TCP.
+// The Transport over streams: one control and one data stream to each peer. Streams may be of any
+// kind, so that peers on this host use shared memory and the others TCP.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct PeerLanes {
   std::unique_ptr<Stream> control, data;
   LaneSecret control_secret, data_secret;
   bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
-  // Shared memory only: the peer's arena, and its bell with what that lives in.
+  // Shared memory only: the peer's arena, and its bell with what keeps the bell alive.
   Fd arena;
   Ringer bell;
   std::shared_ptr<const void> bell_keeper;
@@ -31,7 +31,7 @@ struct PeerLanes {
 struct MeshSettings {
   std::string name = "mesh";            // "shm", "tcp", "inproc", or a mix: "shm+tcp"
   Rank rank = 0;
-  std::uint32_t epoch = 1;              // in every frame; a different one fails the link
+  std::uint32_t epoch = 1;              // sent in every frame; another one fails the link
   Nanos suspect_after{0}, dead_after{0};  // silence on the control lane
   std::vector<PeerInfo> peers;          // by rank, this one included
 };
@@ -44,10 +44,11 @@ PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
                          const LaneSecret& control_secret, const LaneSecret& data_secret);
 
 // Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
-// socket: `create` on one side makes the memory and passes it, the other maps it; both pass their
-// doorbell and, where given, their arena (a sealed memfd). Blocks at most until the deadline. The socket stays open: its end is the peer's end,
-// watched by the poller with `key`. unavailable when the memory cannot be shared; both sides then
-// get that answer and may use TCP. The deadline counts from the call.
+// socket: the side with `create` makes the memory and passes it, the other side maps it; both pass
+// their doorbell and, where given, their arena (a sealed memfd). Blocks at most until the deadline,
+// which counts from the call. The socket stays open and the poller watches it with `key`: when it
+// ends, the peer has ended. Returns unavailable when the memory cannot be shared; both sides then
+// get that answer and may use TCP.
 Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, Poller& poller,
                                  std::uint64_t key, std::uint64_t check_seed, Nanos deadline,
                                  int arena = -1);
@@ -58,8 +59,8 @@ class InprocWorld {
   explicit InprocWorld(int size);
   ~InprocWorld();
   int size() const;
-  // The bell is rung when something arrives for this rank. Waits until every rank has
-  // joined, at most for `deadline` from the call (timed_out, with the ranks that are missing).
+  // The bell is rung when something arrives for this rank. Waits until every rank has joined, for
+  // at most `deadline`; then returns timed_out with the missing ranks.
   Result<std::unique_ptr<Transport>> join(Rank rank, Doorbell& bell, Nanos deadline);
 
  private:

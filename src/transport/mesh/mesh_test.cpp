@@ -15,7 +15,7 @@ namespace unisono::transport {
 namespace {
 using std::chrono::seconds;
 
-// Passes bytes on, and can flip one of those read.
+// Passes bytes on, and can flip a bit of one byte that is read.
 class Tampering final : public Stream {
  public:
   Tampering(std::unique_ptr<Stream> inner, const std::int64_t* flip_at)
@@ -114,7 +114,7 @@ TEST(ShmLanes, KilledProcessIsLost) {
 
 enum class Holder { fork, clone, spawn };
 
-// A process of the peer's that lives on and holds whatever it was given, as a worker that loads data.
+// A child of the peer that lives on and holds all its descriptors, as a data-loading worker does.
 pid_t start_holder(Holder how) {
   if (how == Holder::spawn) {
     const pid_t pid = ::vfork();
@@ -167,7 +167,7 @@ class HeldLanes : public testing::TestWithParam<std::tuple<bool, Holder>> {
     return make_shm_lanes(std::move(first), create, self.bell, self.poller, 16, 1, seconds(10));
   }
   static void settle(TestRank& self, Rank rank, PeerLanes lanes) {
-    MeshSettings settings;                  // no limit on silence: nothing but the end can tell
+    MeshSettings settings;                  // no limit on silence: only the end can be noticed
     settings.rank = rank;
     settings.peers = {{0, "here", 1}, {1, "here", 2}};
     std::vector<PeerLanes> all(2);
@@ -235,8 +235,8 @@ std::string held_name(const testing::TestParamInfo<HeldLanes::ParamType>& which)
          kHow[static_cast<int>(std::get<1>(which.param))];
 }
 
-// Over TCP the kernel names no process at the other end, so a child that runs no handlers is
-// noticed by its silence only.
+// Over TCP the kernel does not name the process at the other end. When a child has run no fork
+// handlers, the end of the peer is noticed only by its silence.
 INSTANTIATE_TEST_SUITE_P(
     Lanes, HeldLanes,
     testing::Values(std::tuple(true, Holder::fork), std::tuple(true, Holder::clone),

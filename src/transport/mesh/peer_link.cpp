@@ -75,11 +75,12 @@ bool PeerLink::pump(Link& link, TransportListener& listener) {
   const Link::Pumped pumped = link.pump(*this);
   listener_ = nullptr;
   if (pumped.why.ok()) return pumped.moved;
-  // A peer that said goodbye may end the lane; so may one that has read ours on the data lane. If it
-  // died instead, the control lane tells.
+  // A peer that has said goodbye may end the lane. On the data lane, so may a peer that has read
+  // this rank's goodbye; if it died instead, the control lane shows it.
   const bool may_end = peer_left_ || (&link == &data_ && (data_ended_ || data_finished_));
   if (!pumped.ended || !may_end) {
-    // Its last words may name another rank as the reason, and came before the end of this lane.
+    // The peer's last control messages may name another rank as the reason, and were sent before
+    // the data lane ended.
     if (&link == &data_ && control_.open()) {
       listener_ = &listener;
       (void)control_.pump(*this);
@@ -125,7 +126,7 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
       }
       break;
     case FrameKind::goodbye_ack:
-      farewell_heard_ = true;
+      goodbye_acked_ = true;
       break;
     case FrameKind::complaint:
       hear_complaint({message_.get(), static_cast<std::size_t>(header.length)});
@@ -140,8 +141,8 @@ void PeerLink::leave() {
 }
 
 void PeerLink::finish_leaving() {
-  if (peer_left_ && data_ended_ && !farewell_sent_ && control_.open()) {
-    farewell_sent_ = true;
+  if (peer_left_ && data_ended_ && !goodbye_ack_sent_ && control_.open()) {
+    goodbye_ack_sent_ = true;
     control_.send(FrameKind::goodbye_ack, 0, {}, nullptr);
   }
   if (!leaving_) return;
@@ -150,7 +151,7 @@ void PeerLink::finish_leaving() {
     data_.finish_writing();
   }
   // The control lane stays open for the goodbye_ack that the peer's own goodbye will ask for.
-  if (!control_finished_ && farewell_sent_ && control_.open() && control_.idle()) {
+  if (!control_finished_ && goodbye_ack_sent_ && control_.open() && control_.idle()) {
     control_finished_ = true;
     control_.finish_writing();
   }
@@ -158,16 +159,16 @@ void PeerLink::finish_leaving() {
 
 bool PeerLink::left() const {
   if (lost_ || !control_.open()) return true;
-  // A peer that has itself said goodbye wants nothing more, whether or not it answers.
-  return leaving_ && control_.idle() && data_.idle() && (farewell_heard_ || farewell_sent_);
+  // A peer that has itself said goodbye needs nothing more, whether or not it answers.
+  return leaving_ && control_.idle() && data_.idle() && (goodbye_acked_ || goodbye_ack_sent_);
 }
 
 void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   if (!can_fall_silent_ || !control_.open() || fault_) return;
   const bool quiet = control_.stream()->beat_quietly();
   const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
-  // After a goodbye nothing but a goodbye_ack follows.
-  if (!quiet && sent == sent_ && control_.idle() && !leaving_ && !farewell_sent_) {
+  // Nothing but a goodbye_ack may follow a goodbye.
+  if (!quiet && sent == sent_ && control_.idle() && !leaving_ && !goodbye_ack_sent_) {
     control_.send(FrameKind::beat, 0, {}, nullptr);
   }
   sent_ = control_.bytes_out() + data_.bytes_out();
@@ -177,8 +178,9 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   const Time before = std::exchange(beaten_at_, now);
   if (fresh || heard != heard_) {
     heard_ = heard;
-    // At some moment since the beat before. Counting from the earliest, the verdict falls at most one
-    // beat before dead_after is full, and what it takes to tell all others fits in.
+    // The peer was heard at some time since the previous beat. Counting from that beat, it is
+    // declared lost at most one beat before dead_after has passed, which leaves time to tell all
+    // other ranks.
     heard_at_ = fresh ? now : before;
     suspected_ = false;
     return;
@@ -234,7 +236,7 @@ void PeerLink::lose(TransportListener& listener) {
   control_.close();
   data_.close();
   box_.fail();
-  // A peer that has said goodbye is not missed; only what was still wanted from it fails.
+  // A peer that has said goodbye is not reported as lost; only transfers from it fail.
   if (!std::exchange(lost_, true) && !peer_left_) listener.on_lost(peer_.rank, why);
 }
 

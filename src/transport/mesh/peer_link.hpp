@@ -3,13 +3,13 @@
 // Everything between this rank and one peer: the two lanes, the matching of data, how each side
 // leaves, and what happens when the peer is lost.
 //
-// Leaving: a rank sends goodbye as the last frame of both lanes. Its peer, having read both and so
-// everything before them, answers goodbye_ack; only then, or when the peer has said goodbye as well,
-// may the leaver close, since closing a TCP socket early can take away bytes that the other side has
-// not read. A peer that has said goodbye may vanish without being lost.
+// Leaving: a rank sends goodbye as the last frame of both lanes. When its peer has read both, and
+// so everything before them, it answers goodbye_ack. Only then, or when the peer has said goodbye
+// as well, may the leaving rank close, since closing a TCP socket early can discard bytes that the
+// other side has not read. A peer that has said goodbye may disappear without being lost.
 //
-// What is wrong with the peer's frames ends the link: whoever finds it tells the peer why before it
-// closes, so that both ends give the same reason.
+// An invalid frame ends the link: the rank that finds it tells the peer why before it closes, so
+// that both ends report the same reason.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -29,14 +29,14 @@ class PeerLink final : private FrameSink {
  public:
   PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings);
 
-  // False when the peer is gone or this rank has left: nothing is sent.
+  // Returns false, and sends nothing, when the peer is gone or this rank has left.
   bool post(std::span<const std::byte> message);
   bool send(Label label, std::span<const std::byte> bytes, Transfer& done);
   void receive(Label label, std::span<std::byte> bytes, Transfer& done);
 
   bool progress(TransportListener& listener);
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
-  // `fresh`: this rank itself was away, so the peer's silence counts from now.
+  // `fresh`: this rank itself was stopped, so the peer's silence counts from now.
   void beat(Time now, bool fresh, TransportListener& listener);
   void leave();
   bool left() const;
@@ -60,18 +60,18 @@ class PeerLink final : private FrameSink {
   std::unique_ptr<std::byte[]> message_;
   std::size_t message_capacity_ = 0;
   TransportListener* listener_ = nullptr;  // during progress()
-  std::optional<Status> fault_;            // found, and not yet told to the listener
+  std::optional<Status> fault_;            // found, and not yet reported to the listener
 
   bool lost_ = false;
-  bool heard_complaint_ = false;           // the fault was told by the peer
+  bool heard_complaint_ = false;           // the peer reported the fault
   bool leaving_ = false;                   // this rank has said goodbye
   bool data_finished_ = false, control_finished_ = false;
   bool peer_left_ = false;                 // the peer's goodbye came on the control lane
   bool data_ended_ = false;                // and on the data lane
-  bool farewell_sent_ = false, farewell_heard_ = false;
+  bool goodbye_ack_sent_ = false, goodbye_acked_ = false;
 
   Time beaten_at_, heard_at_;
-  std::uint64_t heard_ = 0, sent_ = 0;     // what had come and gone at the last beat
+  std::uint64_t heard_ = 0, sent_ = 0;     // bytes received and sent up to the last beat
   bool suspected_ = false;
 };
 

@@ -13,14 +13,14 @@
 namespace unisono::transport {
 namespace {
 
-// Tags and identities name things; nobody counts with them.
+// Tags and identities are names, not quantities, so they are shown in hex.
 std::string hex_text(std::uint64_t number) {
   char buffer[24];
   std::snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(number));
   return buffer;
 }
 
-// Ok when what came is what was wanted.
+// Returns ok when the data that came is the data that was expected.
 Status compare(Label came, std::size_t came_bytes, Label wanted, std::size_t wanted_bytes) {
   if (came.identity != wanted.identity) {
     return Status(Code::mismatch,

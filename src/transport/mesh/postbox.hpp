@@ -24,16 +24,16 @@ class Postbox {
   };
 
   Match receive(Label label, std::span<std::byte> bytes, Transfer& done);
-  // Data begins to arrive. When the posted receive differs: mismatch in identity, corrupted in
-  // length. out_of_memory.
+  // Data begins to arrive; returns where to put it. Errors: mismatch when the posted receive has
+  // another identity, corrupted when it has another length, out_of_memory.
   Result<std::byte*> begin(Label label, std::size_t length);
-  // The data that began has arrived whole.
+  // The data that begin() announced has arrived completely.
   void finish();
-  // No data comes any more: what waits fails, what is here can still be received.
+  // No more data comes: waiting receives fail; data that is here can still be received.
   void end();
-  // The peer is lost: everything fails and what was kept is dropped.
+  // The peer is lost: everything fails and kept data is dropped.
   void fail();
-  // After Match::mismatch: what came and what was wanted.
+  // After Match::mismatch: what came and what was expected.
   const Status& disagreement() const { return disagreement_; }
 
  private:

@@ -15,7 +15,7 @@ using State = Transfer::State;
 
 class PostboxTest : public testing::Test {
  protected:
-  // What a peer sends under a label: arrives at once.
+  // Delivers at once what a peer sends under a label.
   Status arrive(Label label, std::string_view text) {
     auto to = box_.begin(label, text.size());
     if (!to) return to.status();

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Of the mesh that join_lanes makes.
+// Limits of the mesh that join_lanes makes.
 constexpr Nanos kSuspect = seconds(3), kDead = seconds(4);
 constexpr Nanos kEvery = milliseconds(500);   // beats come twice per heartbeat_s
 
@@ -20,7 +20,7 @@ class Silence : public testing::TestWithParam<PairLanes (*)(TestRank&, TestRank&
  protected:
   static constexpr std::size_t kRanks = 3;
 
-  // Lets everybody who beats at this moment do so, and everybody who runs take in what came.
+  // Lets every rank whose beat is due send it, and every running rank read what came.
   void tick() {
     clock_.advance(milliseconds(10));
     for (std::size_t r = 0; r < kRanks; ++r) {
@@ -42,7 +42,7 @@ class Silence : public testing::TestWithParam<PairLanes (*)(TestRank&, TestRank&
     const Time until = clock_.now() + length;
     while (clock_.now() < until) tick();
   }
-  // Ranks beat at their own moments.
+  // Each rank beats at times of its own.
   void begin(std::uint64_t seed) {
     world_ = join_lanes(kRanks, GetParam());
     Rng rng(seed);
@@ -65,8 +65,8 @@ TEST_P(Silence, BeatingRanksAreNeverBlamed) {
   for (auto& rank : world_) EXPECT_TRUE(rank->told.lost.empty());
 }
 
-// From its last sign of life on: never before it could be suspected, and so early that a second is
-// left of five in which all others are told.
+// Counted from its last sign of life: a silent peer is never lost before it could be suspected, and
+// early enough that one of five seconds is left to tell all others.
 TEST_P(Silence, SilentPeerIsLostAtItsTime) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     begin(seed);
@@ -86,7 +86,7 @@ TEST_P(Silence, SilentPeerIsLostAtItsTime) {
   }
 }
 
-// Slow is not dead: a rank that shows itself, however late each time, stays.
+// A slow rank is not dead: as long as it beats, however late each time, it is not lost.
 TEST_P(Silence, SlowPeerThatStillBeatsIsNeverLost) {
   begin(3);
   for (int pause = 0; pause < 20; ++pause) {

@@ -18,7 +18,7 @@ using PassingDeadline = std::chrono::steady_clock::time_point;
 
 Status pass(int socket, std::span<const std::byte> message, std::span<const int> descriptors,
             PassingDeadline deadline);
-// Fills the message exactly; gives the descriptors that came with it, at most `most`.
+// Fills the whole message; returns the descriptors that came with it, at most `most`.
 Result<std::vector<Fd>> take_passed(int socket, std::span<std::byte> message, std::size_t most,
                                     PassingDeadline deadline);
 

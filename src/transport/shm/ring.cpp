@@ -10,8 +10,8 @@
 
 namespace unisono::transport {
 namespace {
-// Room is given back in steps of this size, or when the ring has run empty: fewer stores to a line
-// that the writer polls.
+// The reader frees room in steps of this size, or when the ring is empty. This needs fewer stores
+// to a cache line that the writer polls.
 constexpr std::uint64_t kReleaseStep = 16 << 10;
 
 std::size_t to_wrap(const RingMemory& memory, std::uint64_t at) {
@@ -31,7 +31,7 @@ std::size_t RingWriter::stage(std::span<const std::byte> bytes) {
   const std::uint64_t capacity = memory_.capacity;
   if (capacity - (tail_ - head_seen_) < bytes.size()) {
     const std::uint64_t head = memory_.header->head.load(std::memory_order_acquire);
-    // The reader can neither go back nor overtake what was written.
+    // The reader's counter may neither decrease nor exceed what was written.
     if (head - head_seen_ > tail_ - head_seen_) {
       broken_ = true;
       return 0;

@@ -14,7 +14,7 @@ namespace unisono::transport {
 
 class RingStream : public Stream {
  public:
-  // keep_alive holds whatever the rings and the peer's bell live in.
+  // keep_alive owns the memory of the rings and of the peer's bell.
   RingStream(RingMemory in, RingMemory out, Ringer peer, std::shared_ptr<const void> keep_alive);
   // Closes both directions: the peer sees the end at once.
   ~RingStream() override;

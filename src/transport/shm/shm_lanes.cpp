@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Lanes between two processes of one host: rings in a memfd, each other's bell, and the unix socket
-// whose end, or whose process' end, is the peer's end. Nothing has a name, so nothing is left behind by a killed process.
+// Lanes between two processes of one host: rings in a memfd, each other's bell, and a unix socket.
+// When the socket or the process at its other end has ended, the peer has ended. Nothing has a
+// name, so a killed process leaves nothing behind.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -50,7 +51,7 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// Everything both streams of a pair live in.
+// Everything that both streams of a pair use.
 struct ShmPair {
   ShmPair(Fd connected, Poller& watcher) : socket(std::move(connected)), poller(watcher) {}
   ~ShmPair() { unwatch(); }
@@ -59,9 +60,9 @@ struct ShmPair {
     if (process.valid()) poller.watch(process.get(), key, true, false);
     watched = true;
   }
-  // Looks whether the peer's process lives and holds its end of the socket, on which nothing comes.
-  // Either may show first: children of the peer can hold the socket, and not every kernel tells of
-  // the process.
+  // Checks whether the peer's process is alive and holds its end of the socket, on which nothing is
+  // sent. Both are needed: children of the peer can hold the socket open, and not every kernel
+  // reports the end of the process.
   void look() {
     pollfd ends[] = {{socket.get(), POLLIN, 0}, {process.get(), POLLIN, 0}};
     if (::poll(ends, 2, 0) <= 0) return;
@@ -77,7 +78,7 @@ struct ShmPair {
 
   Fd socket;
   const ChildCloses closes{socket};
-  Fd process;  // readable once the peer's process has ended; may be none
+  Fd process;  // readable once the peer's process has ended; may be empty
   Poller& poller;
   bool watched = false, gone = false;
   int side = 0, streams = 0;
@@ -93,15 +94,15 @@ class ShmStream final : public RingStream {
       : RingStream(in, out, peer, pair), pair_(std::move(pair)) {
     ++pair_->streams;
   }
-  // The bell may be rung for longer, but the peer's end is nobody's business any more.
+  // The pair may live on to ring the bell, but nobody waits for the peer's end any more.
   ~ShmStream() override {
     if (--pair_->streams == 0) pair_->unwatch();
   }
 
   Status health() override {
     if (Status status = RingStream::health(); !status.ok()) return status;
-    // A killed process closes no ring. The poller then wakes the engine again and
-    // again until one of these looks finds out, so most idle rounds can do without the call.
+    // A killed process closes no ring. The poller then wakes the engine repeatedly until one of
+    // these looks notices, so most idle rounds can skip the system call.
     constexpr unsigned kLookEvery = 32;
     if (!pair_->gone && ++pair_->looks % kLookEvery == 0) pair_->look();
     if (pair_->gone) return Status(Code::peer_lost, "its process ended");
@@ -123,8 +124,8 @@ class ShmStream final : public RingStream {
   std::shared_ptr<ShmPair> pair_;
 };
 
-// What each side passes first, with its bell's two descriptors; the creator adds the pair's memory,
-// and last comes the arena of a rank that has one.
+// What each side sends first, with the two descriptors of its bell. The creator adds the pair's
+// memory; a rank that has an arena adds it last.
 struct Hello {
   std::uint32_t magic = kPairMagic;
   std::uint32_t version = kPairVersion;
@@ -202,7 +203,8 @@ Status share(ShmPair& pair, bool create, int arena, PassingDeadline deadline) {
     if (arena >= 0) mine.push_back(arena);
   }
   const int socket = pair.socket.get();
-  // Before the hello goes out: the verdict that answers it then shows that this is the peer.
+  // Must come before the hello is sent: the verdict that answers the hello then proves that this
+  // process is the peer.
   pair.process = watch_peer_process(socket);
   if (Status s = pass(socket, bytes_of(hello), mine, deadline); !s.ok()) {
     return s;

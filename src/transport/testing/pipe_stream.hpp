@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A stream over bytes in memory, for what reads and writes frames without a peer.
+// A stream over bytes in memory, for code that reads and writes frames without a peer.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace unisono::transport {
 
-// One way. Takes and returns `step` bytes at a time and can be tampered with.
+// One direction. Takes and returns `step` bytes at a time and can be tampered with.
 struct Pipe {
   std::deque<std::byte> bytes;
   std::size_t step = SIZE_MAX;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Frames as they were on the wire, with their keys: what an earlier build sent is read, and what is
-// sent today has the same bytes. A change here is a change of the protocol's version.
+// Frames recorded on the wire, with their keys: this build must read what an earlier one sent, and
+// must send the same bytes. A change here is a change of the protocol's version.
 // UNISONO_RECORD=1 prints the frames of this build in the form of recorded_frames.hpp.
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@
 
 namespace unisono::transport {
 
-// Notes what the transport tells it.
+// Records what the transport reports.
 class Recorder : public TransportListener {
  public:
   void on_message(Rank from, std::span<const std::byte> message) override {
@@ -73,7 +73,7 @@ inline std::pair<Fd, Fd> unix_pair() {
 
 using PairLanes = std::pair<PeerLanes, PeerLanes>;
 
-// Lanes between the same two ends with the same mark fit together.
+// Two ends that use the same mark get matching secrets.
 inline LaneSecret test_secret(SealKind kind, int mark, int side) {
   LaneSecret secret{kind, {}, {}};
   secret.out.fill(static_cast<unsigned char>(mark + side));
@@ -154,7 +154,7 @@ inline World join_threads(int size) {
   return world;
 }
 
-// Drives every rank from this thread until `done`; false when that takes more than ten seconds.
+// Drives every rank from this thread until `done`; returns false after more than ten seconds.
 inline bool pump_until(World& world, const std::function<bool()>& done) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!done()) {

@@ -164,7 +164,7 @@ TEST_P(TransportContract, DifferentLengthsFailTheLinkWhicheverComesFirst) {
   }
 }
 
-// Equal tag, equal length, another bucket: nothing may be delivered, and both ends say the same.
+// Equal tag and length, but another bucket: nothing may be delivered; both ends report the same.
 TEST_P(TransportContract, AnotherIdentityFailsBothEndsWhicheverComesFirst) {
   for (const bool posted_first : {true, false}) {
     world_ = std::get<0>(GetParam()).join(size());

@@ -79,7 +79,7 @@ struct Holding {
 bool in_arena(Memory memory) { return memory == Memory::arena || memory == Memory::arena_apart; }
 bool in_place(Memory memory) { return memory == Memory::arena || memory == Memory::user; }
 
-std::unique_ptr<CollectiveMachine> make(const Operation& o, LocalTeam& team, Holding& h,
+std::unique_ptr<LocalCollective> make(const Operation& o, LocalTeam& team, Holding& h,
                                         Memory memory) {
   const std::span<std::byte> in(h.in.data(), h.in.size());
   const std::span<std::byte> out =
@@ -120,7 +120,7 @@ void expect_adasum(Operation& o) {
   const int n = static_cast<int>(o.inputs.size());
   LocalTestHost host(n, 1);
   std::vector<Holding> holdings;
-  std::vector<std::unique_ptr<CollectiveMachine>> machines;
+  std::vector<std::unique_ptr<LocalCollective>> machines;
   for (int i = 0; i < n; ++i) holdings.push_back(hold(host, i, o, Memory::user));
   for (int i = 0; i < n; ++i) machines.push_back(make(o, host.team(i), holdings[i], Memory::user));
   host.run(std::move(machines));
@@ -210,7 +210,7 @@ TEST_P(AfterCompletion, MemoryIsTheCallersAgain) {
     std::vector<Operation> operations;
     for (int k = 0; k < kOperations; ++k) operations.push_back(draw(n, host.rng()));
     std::vector<std::vector<Holding>> holdings(static_cast<std::size_t>(n));
-    std::vector<std::unique_ptr<CollectiveMachine>> machines(static_cast<std::size_t>(n));
+    std::vector<std::unique_ptr<LocalCollective>> machines(static_cast<std::size_t>(n));
     const auto scribble_of = [](int member, std::size_t k) {
       return std::byte(0xA0 + 16 * (k % 4) + static_cast<std::size_t>(member));
     };

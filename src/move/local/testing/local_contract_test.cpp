@@ -18,7 +18,7 @@ TEST_P(LocalContract, AllreduceFromCallersMemory) {
         std::vector<Bytes> inputs;
         for (int i = 0; i < n; ++i) inputs.push_back(filled(dtype, count, host.rng()));
         const Bytes want = expected(dtype, op, inputs, count);
-        std::vector<std::unique_ptr<CollectiveMachine>> machines;
+        std::vector<std::unique_ptr<LocalCollective>> machines;
         for (int i = 0; i < n; ++i) {
           LocalReduction work{.dtype = dtype, .op = op, .items = {}, .bytes = inputs[i].size()};
           // Two tensors back to back, cut at an odd place.
@@ -45,7 +45,7 @@ TEST_P(LocalContract, AllreduceResidentAndMixed) {
       for (int i = 0; i < n; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
       const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, count);
       std::vector<std::byte*> tensors;
-      std::vector<std::unique_ptr<CollectiveMachine>> machines;
+      std::vector<std::unique_ptr<LocalCollective>> machines;
       for (int i = 0; i < n; ++i) {
         const bool resident = i < residents;
         tensors.push_back(resident ? host.resident(i, inputs[i].size()) : inputs[i].data());
@@ -70,7 +70,7 @@ TEST_P(LocalContract, FastMembersDoNotDisturbSlowOnes) {
     LocalTestHost host(n, seed);
     constexpr int kOperations = 12;
     std::vector<std::vector<std::vector<float>>> data(n);
-    std::vector<std::unique_ptr<CollectiveMachine>> machines(n);
+    std::vector<std::unique_ptr<LocalCollective>> machines(n);
     std::vector<int> next(n, 0);
     const auto start = [&](int i) {
       const int k = next[i]++;
@@ -108,7 +108,7 @@ TEST_P(LocalContract, AveragesScalesAndJoinedMembers) {
   LocalTestHost host(n, 13);
   for (std::size_t count : {std::size_t{7}, std::size_t{50'000}}) {
     std::vector<std::vector<float>> data(n, std::vector<float>(count, 2.0f));
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int i = 0; i < n; ++i) {
       auto* at = reinterpret_cast<std::byte*>(data[i].data());
       LocalReduction work{.op = ReduceOp::average, .prescale = 3.0, .divisor = n, .postscale = 0.5,
@@ -128,7 +128,7 @@ TEST_P(LocalContract, AllgatherBroadcastAlltoallReducescatterBarrier) {
   const int n = GetParam();
   LocalTestHost host(n, 14);
   for (std::size_t scale : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     // allgather, ragged
     Extents counts;
     Bytes all;

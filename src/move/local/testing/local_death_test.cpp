@@ -39,7 +39,7 @@ TEST_P(LocalDeath, SurvivorsHaveTheWholeResultOrWhatTheyHadBefore) {
     LocalTestHost host(n, 100 + static_cast<std::uint64_t>(lived));
     Deal d = deal(n, host.rng());
     const Deal untouched = d;
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int i = 0; i < n; ++i)
       machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
     const int victim = lived % n;
@@ -81,7 +81,7 @@ TEST_P(LocalVote, AbortTouchesNothingAndRunThenStopTakesPart) {
     for (int i = 0; i < 3; ++i) inputs.push_back(filled(DType::f32, count, host.rng()));
     const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, count);
     const std::vector<Bytes> before = inputs;
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int i = 0; i < 3; ++i) {
       LocalReduction work{.items = {}, .bytes = count * 4};
       std::byte* data = inputs[static_cast<std::size_t>(i)].data();
@@ -118,7 +118,7 @@ TEST(LocalCrew, ResultsAreTheSameBitsWithAnyNumberOfThreads) {
   for (const int threads : {1, 2, 4}) {
     LocalTestHost host(2, 99, threads);
     Deal d = deal(2, host.rng());
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int i = 0; i < 2; ++i)
       machines.push_back(make_local_allreduce(host.team(i), work_of(d, i)));
     host.run(std::move(machines));

@@ -36,7 +36,7 @@ struct Member {
     std::fill_n(at, kBytes, std::byte(index + 1));
     in.assign(kBytes, std::byte(index + 1));
   }
-  std::unique_ptr<CollectiveMachine> make(Kind kind, int root) {
+  std::unique_ptr<LocalCollective> make(Kind kind, int root) {
     const LocalTurn turn(team, bucket, members);
     std::byte* data = kind == Kind::resident ? at : in.data();
     const std::size_t bytes = kind == Kind::tiny ? 400 : kBytes;
@@ -87,7 +87,7 @@ TEST_P(LocalIdentity, DifferentBucketsFailEverywhereAndTouchNothing) {
       SCOPED_TRACE(testing::Message() << "kinds " << int(first) << " and " << int(second));
       LocalTestHost host(n, 3);
       std::vector<std::unique_ptr<Member>> members;
-      std::vector<std::unique_ptr<CollectiveMachine>> machines;
+      std::vector<std::unique_ptr<LocalCollective>> machines;
       for (int i = 0; i < n; ++i) {
         members.push_back(std::make_unique<Member>(host, i, n, i == n - 1 ? "grad.b" : "grad.a"));
         machines.push_back(
@@ -129,7 +129,7 @@ TEST_P(LocalIdentity, TheSameBucketPassesInEveryMachine) {
   for (const Kind kind : kKinds) {
     LocalTestHost host(n, 4);
     std::vector<std::unique_ptr<Member>> members;
-    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    std::vector<std::unique_ptr<LocalCollective>> machines;
     for (int i = 0; i < n; ++i) {
       members.push_back(std::make_unique<Member>(host, i, n, "grad.a"));
       machines.push_back(members.back()->make(kind, 0));
@@ -150,7 +150,7 @@ TEST(LocalWithdrawal, NobodyFinishesWithWhatWasWrittenAfterAFailure) {
       for (int i = 0; i < 3; ++i) inputs.push_back(filled(DType::f32, kCount, host.rng()));
       const Bytes want = expected(DType::f32, ReduceOp::sum, inputs, kCount);
       std::vector<std::byte*> at;
-      std::vector<std::unique_ptr<CollectiveMachine>> machines;
+      std::vector<std::unique_ptr<LocalCollective>> machines;
       for (int i = 0; i < 3; ++i) {
         at.push_back(i < residents ? host.resident(i, kCount * 4)
                                    : inputs[static_cast<std::size_t>(i)].data());

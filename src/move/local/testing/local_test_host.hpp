@@ -47,7 +47,7 @@ class LocalTestHost {
   arena::Heap& heap(int i) { return *heaps_[i]; }
   Doorbell& bell(int i) { return *bells_[i]; }
 
-  using Machines = std::vector<std::unique_ptr<CollectiveMachine>>;
+  using Machines = std::vector<std::unique_ptr<LocalCollective>>;
   // Steps members in random order until all have finished. finished(i) may put member i's next one in
   // the place of the old. Holds every machine to what an engine that sleeps counts on: who waited is
   // not ready, and somebody is ready as long as there is work.

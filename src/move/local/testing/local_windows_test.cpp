@@ -38,7 +38,7 @@ struct OneAhead {
   }
   LocalTestHost host;
   Bytes data[2];
-  std::unique_ptr<CollectiveMachine> machines[2];
+  std::unique_ptr<LocalCollective> machines[2];
 };
 
 TEST(LocalWindows, TheNextOperationShowsItsDataWhileTheLastIsRead) {

@@ -35,13 +35,6 @@ struct TopoOp {
 };
 using TopoStep = std::vector<TopoOp>;
 
-// A step whose tensors depend on nothing.
-inline TopoStep step_of(const std::vector<std::string>& names) {
-  TopoStep step;
-  for (const std::string& name : names) step.push_back({tensor_request(name), {}});
-  return step;
-}
-
 class TopoNet {
  public:
   using Make = std::function<std::unique_ptr<Order>(Members)>;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/loop/long_messages.hpp"
+#include "engine/control/long_messages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/loop/control.hpp"
+#include "engine/control/control.hpp"
+
+#include "base/data/status_bytes.hpp"
 
 namespace unisono::engine {
 
@@ -16,11 +18,7 @@ std::vector<std::byte> encode_abort(const Status& status) {
   ByteWriter out;
   out.put(ControlKind::abort);
   out.put(SetId{0});
-  out.put(status.code());
-  out.put_text(status.message());
-  out.put(static_cast<std::int32_t>(status.culprit().rank));
-  out.put_text(status.culprit().host);
-  out.put(status.culprit().pid);
+  put_status(out, status);
   return out.take();
 }
 
@@ -87,17 +85,10 @@ Result<Control> decode_control(std::span<const std::byte> message) {
       control.body = in.get_raw(in.remaining());
       break;
     }
-    case ControlKind::abort: {
-      const auto code = in.get<Code>();
-      std::string text = in.get_text();
-      Culprit culprit;
-      culprit.rank = in.get<std::int32_t>();
-      culprit.host = in.get_text();
-      culprit.pid = in.get<std::int64_t>();
-      if (code <= Code::ok || code > Code::internal) in.fail();
-      if (in.ok()) control.status = Status(code, std::move(text), std::move(culprit));
+    case ControlKind::abort:
+      control.status = get_status(in);
+      if (control.status.ok()) in.fail();
       break;
-    }
     case ControlKind::leave_request:
     case ControlKind::leave_granted:
       control.responses = in.get<std::uint64_t>();

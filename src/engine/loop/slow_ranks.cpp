@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the loop tells of: who is slow.
-#include <utility>
-
+// What the ranks tell each other about who is slow.
 #include "base/log.hpp"
-#include "engine/loop/control.hpp"
+#include "engine/control/control.hpp"
 #include "engine/loop/loop.hpp"
 
 namespace unisono::engine {
+
 // A few bytes once per heartbeat, and only while something moves.
 void Loop::tell_waits() {
   const auto world = sets_.find(0);
@@ -18,26 +17,18 @@ void Loop::tell_waits() {
     if (wait.tensors > 0 && !gone_[0]) parts_.transport->post(0, encode_wait(wait));
     return;
   }
-  waits_[0] = wait;
-  // Ranks beat at their own times: a report that just missed this beat is in the one before.
-  std::vector<observe::RankWait> latest = waits_;
-  for (std::size_t i = 0; i < latest.size(); ++i) {
-    if (latest[i].tensors == 0) latest[i] = earlier_waits_[i];
-  }
-  earlier_waits_ = std::exchange(waits_, std::vector<observe::RankWait>(waits_.size()));
-  const observe::SlowRank slow = observe::find_slow_rank(latest);
-  if (wait.tensors == 0) return;
-  judge(slow);
+  const auto slow = stragglers_.judge(wait);
+  if (!slow) return;
+  publish(*slow);
   for (const PeerInfo& peer : parts_.peers) {
     if (peer.rank != me && !gone_[static_cast<std::size_t>(peer.rank)]) {
-      parts_.transport->post(peer.rank, encode_verdict(slow));
+      parts_.transport->post(peer.rank, encode_verdict(*slow));
     }
   }
 }
 
-void Loop::judge(const observe::SlowRank& slow) {
-  const bool news = slow.rank != slow_.rank;
-  slow_ = slow;
+void Loop::publish(const observe::SlowRank& slow) {
+  const bool news = stragglers_.is_news(slow);
   const std::string who =
       slow.rank < 0 ? std::string() : parts_.peers[static_cast<std::size_t>(slow.rank)].to_string();
   std::string sentence = observe::verdict_sentence(slow, who);

@@ -13,7 +13,7 @@ namespace unisono::order {
 
 struct TreeShape {
   int members = 1;
-  int radix = 2;                        // at least 2
+  int radix = 2;                        // at least 1
 
   int parent(int i) const { return (i - 1) / radix; }
   int first_child(int i) const {
@@ -21,6 +21,7 @@ struct TreeShape {
         std::min<std::int64_t>(static_cast<std::int64_t>(i) * radix + 1, members));
   }
   int child_count(int i) const { return std::min(radix, members - first_child(i)); }
+  bool is_child(int i, int of) const { return i > 0 && parent(i) == of; }
   // Whether some member is more than one step from the root.
   bool deep() const { return members - 1 > radix; }
 

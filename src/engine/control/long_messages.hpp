@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/data/text.hpp"
-#include "engine/loop/control.hpp"
+#include "engine/control/control.hpp"
 #include "transport/mesh/frame.hpp"
 
 namespace unisono::engine {

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What everything that the loop drives works with, in one place. The engine owns it, and it outlives
+// the sets and persistent operations that look at it.
+#pragma once
+
+#include "base/clock.hpp"
+#include "engine/loop/pendings.hpp"
+#include "observe/counters.hpp"
+#include "observe/timings.hpp"
+#include "plan/planner.hpp"
+#include "run/buffers.hpp"
+#include "transport/transport.hpp"
+#include "unisono/options.hpp"
+
+namespace unisono::engine {
+
+struct SharedParts {
+  const Options* options = nullptr;
+  const Clock* clock = nullptr;
+  observe::Counters* counters = nullptr;
+  observe::Timings* timings = nullptr;
+  // The loop's own, filled in by it.
+  const plan::Planner* planner = nullptr;
+  transport::Transport* transport = nullptr;
+  run::BufferPool* buffers = nullptr;
+  Pendings* pendings = nullptr;
+};
+
+}  // namespace unisono::engine

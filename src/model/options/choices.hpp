@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be chosen by name, with one sentence each. The option table, --help, --list and
+// docs/OPTIONS.md read these. How a part is made stands in its own folder, in a registry of rows
+// with the same names (model/options/registry.hpp); "auto" alone may have no row.
+#pragma once
+
+#include "unisono/options.hpp"
+
+namespace unisono {
+
+inline constexpr OptionChoice kOrderChoices[] = {
+    {"auto", "cache, and topo once the steps have become alike"},
+    {"coordinator", "rank 0 counts requests"},
+    {"tree", "inner nodes merge requests on their way to rank 0"},
+    {"cache", "one bit per operation seen before"},
+    {"topo", "an order learned once, then no messages"},
+};
+
+inline constexpr OptionChoice kPacingChoices[] = {
+    {"event", "as soon as there is something to negotiate"},
+    {"cycle", "every cycle_ms, all ranks at once"},
+    {"gs", "like cycle; all sleep as long as the shortest sleeper"},
+    {"nbcs", "like cycle; differs in the simulator only, where cycle spins while it waits"},
+};
+
+inline constexpr OptionChoice kPlannerChoices[] = {
+    {"threshold", "fuses tensors in agreed order up to fusion_bytes per bucket"},
+    {"wfbp", "one bucket per tensor or group: starts soonest, sends the most messages"},
+    {"single", "one bucket for all alike tensors of a round: sends the fewest messages"},
+    {"groups", "fuses only what the caller grouped; other tensors go alone"},
+};
+
+inline constexpr OptionChoice kCodecChoices[] = {
+    {"none", "elements travel as they are"},
+    {"fp16", "float32 and float64 travel and are reduced as float16"},
+    {"bf16", "float32 and float64 travel and are reduced as bfloat16"},
+};
+
+inline constexpr OptionChoice kTransportChoices[] = {
+    {"auto", "shared memory within a host, TCP between hosts"},
+    {"shm", "shared memory between all ranks, which must be on one host"},
+    {"tcp", "TCP between all ranks, also within a host"},
+};
+
+inline constexpr OptionChoice kIntegrityChoices[] = {
+    {"auth", "a keyed MAC on every frame, so that strangers on the network can neither make, change "
+             "nor repeat one"},
+    {"plain", "a checksum that finds damage, for networks nobody else is on"},
+};
+
+// Of an allreduce over messages.
+inline constexpr OptionChoice kAlgorithmChoices[] = {
+    {"auto", "chosen by size and number of ranks"},
+    {"ring", "2(n-1) steps, sends 2(n-1)/n of the data; many ranks and large data"},
+    {"recursive_doubling",
+     "log2 n steps (+2 off powers of two), sends log2 n times the data; up to 16 KiB"},
+    {"direct", "2 steps, sends 2(n-1)/n of the data, one rounding in rank order; up to 8 ranks, "
+               "16- and 8-bit floats, deterministic runs"},
+};
+
+inline constexpr OptionChoice kJoinDivisorChoices[] = {
+    {"size", "all ranks"},
+    {"active", "those that have not joined"},
+};
+
+inline constexpr OptionChoice kLogChoices[] = {
+    {"debug", ""}, {"info", ""}, {"warn", ""}, {"error", ""}, {"off", ""}};
+
+}  // namespace unisono

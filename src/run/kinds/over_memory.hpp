@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// A kind of run whose machines work in memory that all members share: it can tell who has come, and
+// what to put back when somebody dies.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "move/local/local.hpp"
+
+namespace unisono::run {
+
+template <typename Kind>
+class OverMemory : public Kind {
+ public:
+  using Kind::Kind;
+  bool joined() const final { return local_ != nullptr && local_->joined(); }
+
+ protected:
+  void use(std::unique_ptr<move::LocalCollective> machine) {
+    local_ = machine.get();
+    this->machine_ = std::move(machine);
+  }
+
+ private:
+  PlanVote moved_vote() const final { return local_->vote(); }
+  bool committed() const final { return local_->committed(); }
+  void undo() final { local_->undo(); }
+
+  move::LocalCollective* local_ = nullptr;  // machine_, as what it is
+};
+
+}  // namespace unisono::run

@@ -40,8 +40,9 @@ docs: build  ## Write the generated parts of docs/OPTIONS.md and docs/STATISTICS
 format:  ## Format all C++ (needs clang-format)
 	@git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.h' | xargs clang-format -i
 
-tidy: build  ## Run clang-tidy over src (needs clang-tidy)
-	@git ls-files -co --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy --quiet -p build/release
+tidy: setup  ## Run clang-tidy over src (needs clang-tidy)
+	@cmake --preset debug >/dev/null
+	@git ls-files -co --exclude-standard 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy --quiet -p build/debug
 
 clean:  ## Remove what was built; .venv stays
 	rm -rf build dist

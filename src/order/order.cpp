@@ -13,11 +13,11 @@ namespace unisono::order {
 namespace {
 
 constexpr std::array kOrders = {
-    registry_row<MakeOrder>(kOrderChoices, "auto", make_auto),
     registry_row<MakeOrder>(kOrderChoices, "coordinator", make_coordinator),
     registry_row<MakeOrder>(kOrderChoices, "tree", make_tree),
     registry_row<MakeOrder>(kOrderChoices, "cache", make_cache),
     registry_row<MakeOrder>(kOrderChoices, "topo", make_topo),
+    registry_row<MakeOrder>(kOrderChoices, "auto", make_auto),
 };
 static_assert(all_have_rows(kOrderChoices, kOrders));
 

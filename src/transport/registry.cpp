@@ -19,7 +19,7 @@ bool tcp_is_viable(const Endpoint& one, const Endpoint& other) {
   return !one.address.empty() && !other.address.empty();
 }
 
-consteval TransportRow row(std::string_view name,
+constexpr TransportRow row(std::string_view name,
                            bool (*viable)(const Endpoint&, const Endpoint&)) {
   const OptionChoice choice = choice_named(kTransportChoices, name);
   return {choice.name, choice.about, viable};

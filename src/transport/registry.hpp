@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The transports that connect ranks of different processes. Each one says whether it can connect
-// two given ranks; they are tried in the order of the table, the fastest first.
+// The transports that connect ranks of different processes, the fastest first. Each says itself whether
+// it can join two of them; src/rendezvous/connect makes the lanes, by shared memory where it can and by
+// TCP for the rest.
 // Pure; any thread.
 #pragma once
 

@@ -22,8 +22,9 @@ struct RegistryRow {
   Make make;
 };
 
-// Looked up while compiling: a name that is no choice is an error there.
-consteval OptionChoice choice_named(std::span<const OptionChoice> choices, std::string_view name) {
+// Looked up while compiling (constexpr rather than consteval for the sake of clang 14): a name that is
+// no choice is an error there.
+constexpr OptionChoice choice_named(std::span<const OptionChoice> choices, std::string_view name) {
   for (const OptionChoice& choice : choices) {
     if (choice.name == name) return choice;
   }
@@ -31,7 +32,7 @@ consteval OptionChoice choice_named(std::span<const OptionChoice> choices, std::
 }
 
 template <typename Make>
-consteval RegistryRow<Make> registry_row(std::span<const OptionChoice> choices,
+constexpr RegistryRow<Make> registry_row(std::span<const OptionChoice> choices,
                                          std::string_view name, Make make) {
   const OptionChoice choice = choice_named(choices, name);
   return {choice.name, choice.about, make};
@@ -46,7 +47,7 @@ const auto* find_row(const Rows& rows, std::string_view name) {
 
 // Whether each choice has a row; "auto" may go without.
 template <typename Rows>
-consteval bool all_have_rows(std::span<const OptionChoice> choices, const Rows& rows) {
+constexpr bool all_have_rows(std::span<const OptionChoice> choices, const Rows& rows) {
   for (const OptionChoice& choice : choices) {
     bool found = choice.name == "auto";
     for (const auto& row : rows) found = found || row.name == choice.name;

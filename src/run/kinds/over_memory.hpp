@@ -15,7 +15,7 @@ template <typename Kind>
 class OverMemory : public Kind {
  public:
   using Kind::Kind;
-  bool joined() const final { return local_ != nullptr && local_->joined(); }
+  bool joined() const final { return local() != nullptr && local_->joined(); }
 
  protected:
   void use(std::unique_ptr<move::LocalCollective> machine) {
@@ -25,8 +25,12 @@ class OverMemory : public Kind {
 
  private:
   PlanVote moved_vote() const final { return local_->vote(); }
-  bool committed() const final { return local_->committed(); }
-  void undo() final { local_->undo(); }
+  bool committed() const final { return local() != nullptr && local_->committed(); }
+  void undo() final {
+    if (local() != nullptr) local_->undo();
+  }
+  // Between two machines there is none, and a next one may never come.
+  move::LocalCollective* local() const { return this->machine_ == nullptr ? nullptr : local_; }
 
   move::LocalCollective* local_ = nullptr;  // machine_, as what it is
 };

@@ -26,7 +26,7 @@ def python_for(environment: Mapping[str, str]) -> list[str]:
     if any(key.startswith(READ_WHILE_LOADED) and usual.get(key) != value
            for key, value in environment.items()):
         return [sys.executable]
-    if importlib.util.find_spec("torch") is None:
+    if os.environ.get("WARM_START") == "off" or importlib.util.find_spec("torch") is None:
         return [sys.executable]
     return [sys.executable, "-I", "-S", str(HERE / "client.py"), _server()]
 
@@ -42,7 +42,11 @@ def _server() -> str:
     def end() -> None:
         assert server.stdin is not None
         server.stdin.close()
-        server.wait()
+        try:
+            server.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
         folder.cleanup()
 
     atexit.register(end)

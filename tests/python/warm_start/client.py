@@ -7,6 +7,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -34,7 +35,9 @@ def main() -> None:
         code = int(line.recv(16) or b"1")
     if code < 0:
         # Ends by the same signal, without a core file of its own.
-        signal.signal(-code, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     sys.exit(code)
 

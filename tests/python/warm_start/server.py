@@ -6,6 +6,9 @@ Importing PyTorch and what its optimizers load takes a rank six seconds of a cor
 start a hundred ranks. A forked process then runs the script as ``python script`` would, with the
 client's arguments, environment, folder and descriptors. unisono itself is imported by the script.
 
+What it hides: all ranks have one secret of hashing and much is imported already. With WARM_START=off,
+as in ``make test-long``, ranks start cold.
+
     python server.py SOCKET        ends when its standard input does
 """
 
@@ -39,11 +42,18 @@ def preload() -> None:
 def receive(connection: socket.socket) -> tuple[dict, list[int]]:
     """What a client asks for, and its descriptors."""
     head, descriptors, _, _ = socket.recv_fds(connection, 8, 250)
-    size = int.from_bytes(head, "little")
-    text = b""
-    while len(text) < size:
-        text += connection.recv(size - len(text))
-    return json.loads(text), descriptors
+    try:
+        left, text = int.from_bytes(head, "little"), b""
+        while left > 0:
+            piece = connection.recv(left)
+            if not piece:
+                raise ConnectionError("the client was killed")
+            left, text = left - len(piece), text + piece
+        return json.loads(text), descriptors
+    except (OSError, ValueError):
+        for fd in descriptors:
+            os.close(fd)
+        raise
 
 
 def become(wanted: dict, descriptors: list[int], line: int) -> None:
@@ -56,9 +66,17 @@ def become(wanted: dict, descriptors: list[int], line: int) -> None:
     for fd, number in zip(high, wanted["descriptors"]):
         os.dup2(fd, number, inheritable=True)
         os.close(fd)
-    # When the client is killed its end of the line closes, and SIGIO ends this process.
-    fcntl.fcntl(line, fcntl.F_SETOWN, os.getpid())
+    # When the client is killed its end of the line closes, and SIGIO ends this process and those
+    # that it forked.
+    os.setpgid(0, 0)
+    fcntl.fcntl(line, fcntl.F_SETOWN, -os.getpid())
     fcntl.fcntl(line, fcntl.F_SETFL, fcntl.fcntl(line, fcntl.F_GETFL) | os.O_ASYNC)
+    with socket.socket(fileno=os.dup(line)) as client:
+        try:
+            if client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"":
+                os._exit(1)  # it was killed before anybody listened
+        except BlockingIOError:
+            pass
     os.chdir(wanted["folder"])
     os.environ.clear()
     os.environ.update(wanted["environment"])
@@ -107,7 +125,7 @@ def serve(path: str) -> bool:
                 try:
                     wanted, descriptors = receive(connection)
                 except (OSError, ValueError):
-                    connection.close()  # the client was killed meanwhile
+                    connection.close()
                     continue
                 line = connection.fileno()
                 pid = os.fork()

@@ -14,8 +14,9 @@ namespace {
 // How long a leaving rank waits for the others to take note before it goes regardless.
 constexpr Nanos kLeaveLimit = std::chrono::seconds(2);
 // A rank that was lost may have ended because of another, whose end is about to be seen, too, or is
-// told by a third. So long is listened before it is blamed.
-constexpr Nanos kBlameGrace = std::chrono::milliseconds(10);
+// told by a third. So long is listened before it is blamed: long enough for
+// the third to get a core back on a crowded machine, where 10 ms were not.
+constexpr Nanos kBlameGrace = std::chrono::milliseconds(50);
 }  // namespace
 
 void Loop::begin_leaving(Time now) {

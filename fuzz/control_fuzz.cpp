@@ -17,6 +17,7 @@ Bytes again(const engine::Control& control) {
     case engine::ControlKind::waits: return engine::encode_wait(control.wait);
     case engine::ControlKind::verdict: return engine::encode_verdict(control.slow);
     case engine::ControlKind::departs: return engine::encode_departure(control.departure);
+    case engine::ControlKind::left: return engine::encode_left(control.leavers);
     case engine::ControlKind::part: return engine::encode_part(control.body, control.last);
   }
   must(false, "a control message of no known kind");
@@ -43,7 +44,8 @@ std::vector<Bytes> seeds() {
           engine::encode_wait({12, Nanos(3000)}),
           engine::encode_verdict({2, Nanos(4000), 5}),
           engine::encode_departure({{1, 3}, {0, 2}, {0x123456789abc}, {7}}),
-          engine::encode_part(bytes_of("body"), true)};
+          engine::encode_part(bytes_of("body"), true),
+          engine::encode_left({2, 0})};
 }
 
 }  // namespace unisono::fuzz

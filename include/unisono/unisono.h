@@ -121,7 +121,7 @@ UNISONO_C_API int unisono_allreduce(unisono_engine* engine, const char* name, un
                                     void* output, const unisono_call* call,
                                     unisono_ticket** ticket);
 /* All or nothing: count tensors of any shapes are ready and run as one unit. tickets has count
- * slots. */
+ * slots; all are NULL when the call fails at once. */
 UNISONO_C_API int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int count,
                                             const char* const* names, unisono_dtype dtype,
                                             const int* dims, const int64_t* const* shapes,

@@ -67,8 +67,8 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
       rank, size, static_cast<std::size_t>(core->options_.arena_bytes), core->bell_.ringer());
   if (!hood) return hood.status();
   world->show(rank, **hood, core->bell_);
-  auto transport = world->inproc().join(rank, core->bell_,
-                                       seconds_to_nanos(core->options_.join_timeout_s));
+  auto transport =
+      world->inproc().join(rank, core->bell_, seconds_to_nanos(core->options_.join_timeout_s));
   if (!transport) return transport.status();
   world->meet(rank, **hood);
   core->world_ = std::move(world);

@@ -147,7 +147,8 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
 }
 
 std::string BucketRun::describe() const {
-  return cat("bucket ", bucket_.id, " of set ", bucket_.set, " ('", tensors_.front().request->name, "'",
+  return cat("bucket ", bucket_.id, " of set ", bucket_.set, " ('",
+             tensors_.front().request->name, "'",
              tensors_.size() > 1 ? cat(" and ", tensors_.size() - 1, " more") : std::string(),
              "): ", machine_ ? machine_->describe() : std::string("not started"));
 }

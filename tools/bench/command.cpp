@@ -21,6 +21,7 @@
 #include "exit_codes.hpp"
 #include "move/collective.hpp"
 #include "progress_bar.hpp"
+#include "transport/registry.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -33,8 +34,13 @@ void print_list(const BenchSettings& settings) {
                 row.by == move::MovesBy::memory ? "memory" : "messages",
                 std::string(row.name).c_str(), std::string(row.about).c_str());
   }
-  std::cout << "  --algorithm pins those of allreduce over messages; auto chooses by size and ranks.\n"
-            << "Element types\n ";
+  std::cout << "  --algorithm pins those of allreduce over messages; auto chooses by size and "
+               "ranks.\n"
+            << "Transports, the first that two ranks can use\n";
+  for (const transport::TransportRow& row : transport::transport_table()) {
+    std::printf("  %-14s %s\n", std::string(row.name).c_str(), std::string(row.about).c_str());
+  }
+  std::cout << "Element types\n ";
   for (int i = 0; i < kDTypeCount; ++i) std::cout << " " << bench_name(static_cast<DType>(i));
   std::cout << "\nPeers\n" << std::flush;
   for (const std::string_view name : kPeerNames) {

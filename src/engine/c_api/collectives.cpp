@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of the C interface.
+#include <algorithm>
+
 #include "engine/c_api/handles.hpp"
 
 using namespace unisono;
@@ -60,6 +62,7 @@ int unisono_grouped_allreduce(unisono_engine* engine, const char* group, int cou
         outputs == nullptr || tickets == nullptr) {
       return null_argument("one of the lists of the group");
     }
+    std::fill_n(tickets, count, nullptr);
     std::vector<Operation> operations;
     for (int i = 0; i < count; ++i) {
       auto operation = operation_from({Collective::allreduce, names[i], dtype, dims[i],

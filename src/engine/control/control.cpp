@@ -69,6 +69,14 @@ std::vector<std::byte> encode_departure(const Departure& departure) {
   return out.take();
 }
 
+std::vector<std::byte> encode_left(const std::vector<Rank>& leavers) {
+  ByteWriter out;
+  out.put(ControlKind::left);
+  out.put(SetId{0});
+  out.put_list(leavers);
+  return out.take();
+}
+
 Result<Control> decode_control(std::span<const std::byte> message) {
   ByteReader in(message);
   Control control;
@@ -111,6 +119,9 @@ Result<Control> decode_control(std::span<const std::byte> message) {
       if (departure.persistents.size() != departure.runs.size()) in.fail();
       break;
     }
+    case ControlKind::left:
+      control.leavers = in.get_list<Rank>();
+      break;
     default:
       in.fail();
   }

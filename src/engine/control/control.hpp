@@ -24,6 +24,7 @@ enum class ControlKind : std::uint8_t {
   verdict = 6,        // from rank 0: whom the others wait for
   departs = 7,        // to everybody, right before the goodbye: what the leaver leaves behind
   part = 8,           // a piece of a control message that is too long for the lane
+  left = 9,           // to everybody, before the program hears of it: because of whom it fails
 };
 
 // What a rank says when it leaves.
@@ -39,9 +40,10 @@ struct Control {
   SetId set = 0;
   Status status;                        // abort
   std::uint64_t responses = 0;          // leave_granted
-  observe::RankWait wait;                        // waits
-  observe::SlowRank slow;                        // verdict
+  observe::RankWait wait;               // waits
+  observe::SlowRank slow;               // verdict
   Departure departure;                  // departs
+  std::vector<Rank> leavers;            // left; first one first
   std::span<const std::byte> body;      // order, part; points into the received message
   bool last = false;                    // part: the message is whole with this one
 };
@@ -53,6 +55,7 @@ std::vector<std::byte> encode_wait(const observe::RankWait& wait);
 std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last);
 std::vector<std::byte> encode_verdict(const observe::SlowRank& slow);
 std::vector<std::byte> encode_departure(const Departure& departure);
+std::vector<std::byte> encode_left(const std::vector<Rank>& leavers);
 Result<Control> decode_control(std::span<const std::byte> message);
 
 }  // namespace unisono::engine

@@ -49,6 +49,10 @@ TEST(Control, EveryKindReadsBackAsItWasWritten) {
   EXPECT_EQ(departs.value().departure.unfinished, (std::vector<SetId>{0, 2}));
   EXPECT_EQ(departs.value().departure.runs, std::vector<std::uint64_t>{7});
 
+  const auto left = decode_control(encode_left({2, 0}));
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left.value().leavers, (std::vector<Rank>{2, 0}));
+
   const auto whole = encode_part(body, true);
   const auto part = decode_control(whole);
   ASSERT_TRUE(part.ok());
@@ -63,6 +67,7 @@ TEST(Control, NoMessageCutShortIsTakenForAWholeOne) {
       encode_wait({12, Nanos(3000)}),
       encode_verdict({2, Nanos(4000), 5}),
       encode_departure({{1, 3}, {0, 2}, {5}, {7}}),
+      encode_left({2, 0}),
   };
   for (const auto& message : messages) {
     for (std::size_t length = 0; length < message.size(); ++length) {
@@ -73,7 +78,7 @@ TEST(Control, NoMessageCutShortIsTakenForAWholeOne) {
 }
 
 TEST(Control, UnknownKindsAreRefused) {
-  for (const int kind : {0, 9, 255}) {
+  for (const int kind : {0, 10, 255}) {
     std::vector<std::byte> message = encode_order(0, {});
     message.front() = static_cast<std::byte>(kind);
     EXPECT_FALSE(decode_control(message).ok()) << kind;

@@ -14,8 +14,8 @@ namespace {
 // How long a leaving rank waits for the others to take note before it goes regardless.
 constexpr Nanos kLeaveLimit = std::chrono::seconds(2);
 // A rank that was lost may have ended because of another, whose end is about to be seen, too, or is
-// told by a third. So long is listened before it is blamed: long enough for
-// the third to get a core back on a crowded machine, where 10 ms were not.
+// told by a third. So long is listened before it is blamed: long enough for the third to get a core
+// back on a crowded machine, where 10 ms were not.
 constexpr Nanos kBlameGrace = std::chrono::milliseconds(50);
 }  // namespace
 
@@ -117,6 +117,7 @@ void Loop::depart(Rank from, const Departure& departure) {
 }
 
 void Loop::end_set(SetId id, const Status& status) {
+  if (status.code() == Code::peer_left) tell_who_left();
   const auto set = sets_.find(id);
   keep(set->second->stop(status));
   for (Pending& pending : pendings_.take_all(id)) {
@@ -171,6 +172,22 @@ void Loop::note_leaver(Rank rank) {
   leavers_.note(rank);
 }
 
+void Loop::note_leavers(const std::vector<Rank>& ranks) {
+  for (const Rank rank : ranks) note_leaver(rank);
+}
+
+// An operation is about to fail because a rank has left, and the program may end this process when it
+// hears of it. Others who then lose this rank have read here whose end came first.
+void Loop::tell_who_left() {
+  if (told_who_left_) return;
+  told_who_left_ = true;
+  const auto note = encode_left(leavers_.in_order(table_.at(0)));
+  for (const PeerInfo& peer : parts_.peers) {
+    if (peer.rank == parts_.transport->rank()) continue;
+    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, note);
+  }
+}
+
 // What a loss or a leave means for an operation of the set: it could not have run since the first of
 // its members left.
 Status Loop::first_cause(SetId set, const Status& status) const {
@@ -205,6 +222,7 @@ Status Loop::name_peer(const Status& status, const Members& members) {
       culprit.rank = first;
       message = order::peer_left_error(first, culprit.tensor).message();
     }
+    tell_who_left();
   }
   const PeerInfo& peer = parts_.peers[static_cast<std::size_t>(culprit.rank)];
   culprit.host = peer.host;

@@ -256,6 +256,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
   if (!control) return fail_job(lost(from, control.status()));
   if (control->kind == ControlKind::abort) return fail_job(control->status);
   if (control->kind == ControlKind::departs) return depart(from, control->departure);
+  if (control->kind == ControlKind::left) return note_leavers(control->leavers);
   if (control->kind == ControlKind::part) {
     auto whole = long_messages_.add(from, *control);
     if (!whole) return fail_job(lost(from, whole.status()));
@@ -310,6 +311,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       break;
     case ControlKind::abort:
     case ControlKind::departs:
+    case ControlKind::left:
     case ControlKind::part:
       break;
   }

@@ -95,6 +95,8 @@ class Loop final : private transport::TransportListener, private SetHost {
   Status left_in_the_middle(Rank rank) const;
   void end_set(SetId set, const Status& status);
   void note_leaver(Rank rank);
+  void note_leavers(const std::vector<Rank>& ranks);
+  void tell_who_left();
   Status first_cause(SetId set, const Status& status) const;
   void blame_suspect();
   void cancel_plans_without_leaver();
@@ -188,6 +190,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   StragglerReport stragglers_;
   Time leave_by_ = kNever, plans_end_by_ = kNever;
   bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
+  bool told_who_left_ = false;
 };
 
 }  // namespace unisono::engine

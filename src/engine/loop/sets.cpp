@@ -26,7 +26,8 @@ void Loop::offer_board_slots(Request& request) {
   const bool persistent = request.kind == Collective::prepare;
   const Members members = persistent ? sets_.at(request.set)->members()
                                      : Members::of(request.members, parts_.transport->rank());
-  const auto count = persistent ? std::size_t{1} : static_cast<std::size_t>(parts_.shared.options->teams);
+  const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
+  const std::size_t count = persistent ? 1 : teams;
   if (members.me < 0 || !shares_memory(members) || count > arena::SlotLease::kMax) return;
   if (places_.free() < count) reap();
   arena::SlotLease lease(places_, count, parts_.neighbourhood->own());

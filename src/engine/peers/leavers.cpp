@@ -18,7 +18,8 @@ bool is_among(Rank rank, const std::vector<Rank>& ranks) {
 }  // namespace
 
 void Leavers::note(Rank rank) {
-  if (rank >= 0 && !is_among(rank, known_)) known_.push_back(rank);
+  const bool exists = rank >= 0 && static_cast<std::size_t>(rank) < told_.size();
+  if (exists && !is_among(rank, known_)) known_.push_back(rank);
 }
 
 void Leavers::tell(Rank rank, std::vector<Rank> before) {

@@ -15,7 +15,7 @@ class Leavers {
  public:
   explicit Leavers(std::size_t ranks) : told_(ranks, false), before_(ranks) {}
 
-  // A rank is known to leave; once more does no harm.
+  // A rank is known to leave; once more does no harm, nor does one that does not exist.
   void note(Rank rank);
   // It has said what it leaves behind, and whom it knew to leave before it.
   void tell(Rank rank, std::vector<Rank> before);

@@ -138,7 +138,8 @@ TEST_P(AdasumLive, IsTheSameAloneAndFusedWithOthers) {
         }
         for (std::size_t i = 0; i < counts.size(); ++i) {
           notes.same(cat("t", i), data[i]);
-          Vector wanted = move::adasum_oracle(given_by_all(engine.size(), counts[i], DType::f32, counts[i]));
+          Vector wanted = move::adasum_oracle(
+              given_by_all(engine.size(), counts[i], DType::f32, counts[i]));
           for (double& value : wanted) value *= 2.0;
           expect_near(back(DType::f32, data[i]), wanted, 1e-6);
         }
@@ -201,7 +202,8 @@ TEST_P(AdasumWays, EveryOrderCachesItAndACodecGoesWithIt) {
                                        {.op = ReduceOp::adasum, .codec = "fp16"});
         const Ticket c = engine.allreduce<float>("c", sum, {.op = ReduceOp::sum});
         ASSERT_TRUE(a.wait().ok() && b.wait().ok() && c.wait().ok());
-        const Vector wanted = move::adasum_oracle(given_by_all(engine.size(), 700, DType::f16, step));
+        const Vector wanted =
+            move::adasum_oracle(given_by_all(engine.size(), 700, DType::f16, step));
         expect_near(back(DType::f32, plain), wanted, 1e-6);
         expect_near(back(DType::f32, small), wanted, 2e-3);
         EXPECT_EQ(sum[39], static_cast<float>(engine.size()));
@@ -220,7 +222,8 @@ TEST_P(AdasumWays, PersistentAndFreshOutputs) {
       const Vector mine = given_by(engine.rank(), 3000, DType::f64, step);
       std::copy(mine.begin(), mine.end(), data.begin());
       ASSERT_TRUE(persistent->start().wait().ok());
-      const Vector wanted = move::adasum_oracle(given_by_all(engine.size(), 3000, DType::f64, step));
+      const Vector wanted =
+          move::adasum_oracle(given_by_all(engine.size(), 3000, DType::f64, step));
       expect_near(data, wanted, 1e-12);
       const Ticket fresh = engine.submit({.name = "f", .dtype = DType::f64, .shape = {3000},
                                           .input = mine.data()}, settings);

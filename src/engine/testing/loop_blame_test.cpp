@@ -105,6 +105,18 @@ class PlayedLoop : public testing::Test {
     clock_.advance(until - clock_.now());
     settle();
   }
+  // An operation of this rank that waits for the others.
+  std::shared_ptr<TicketState> submit(const std::string& name) {
+    Handover submission;
+    Pending& pending = submission.operations.emplace_back();
+    pending.request.name = name;
+    pending.request.shape = {1};
+    pending.input = pending.output = &value_;
+    pending.ticket = std::make_shared<TicketState>();
+    auto ticket = pending.ticket;
+    EXPECT_TRUE(inbox_.push(std::move(submission)));
+    return ticket;
+  }
   // What the loop told the others about the end of the job; nothing while it goes on.
   std::optional<Status> verdict() const {
     for (const auto& [to, message] : played_->posted) {
@@ -114,6 +126,7 @@ class PlayedLoop : public testing::Test {
     return std::nullopt;
   }
 
+  float value_ = 1.0f;
   Options options_;
   ManualClock clock_;
   Inbox<Handover> inbox_{Ringer{}};
@@ -168,6 +181,35 @@ TEST_F(PlayedLoop, OfSeveralLostAllBlameTheSame) {
   run(seconds(1));
   ASSERT_TRUE(verdict());
   EXPECT_EQ(verdict()->culprit().rank, 1);
+}
+
+TEST_F(PlayedLoop, WhoEndedSinceAnotherLeftHasSaidSoBefore) {
+  const auto ticket = submit("t");
+  settle();
+  say(0, encode_left({1}));
+  lose(0);
+  run(seconds(1));
+  ASSERT_TRUE(ticket->done());
+  EXPECT_EQ(ticket->status.code(), Code::peer_left) << ticket->status.to_string();
+  EXPECT_EQ(ticket->status.culprit().rank, 1) << ticket->status.to_string();
+}
+
+TEST_F(PlayedLoop, EverybodyIsToldWhoLeftBeforeTheProgramIs) {
+  const auto ticket = submit("t");
+  settle();
+  say(1, encode_departure({.before = {}, .unfinished = {0}, .persistents = {}, .runs = {}}));
+  settle();
+  ASSERT_TRUE(ticket->done());
+  EXPECT_EQ(ticket->status.culprit().rank, 1);
+  std::vector<Rank> told;
+  for (const auto& [to, message] : played_->posted) {
+    auto control = decode_control(message);
+    if (control.ok() && control->kind == ControlKind::left) {
+      EXPECT_EQ(control->leavers, std::vector<Rank>{1});
+      told.push_back(to);
+    }
+  }
+  EXPECT_EQ(told, (std::vector<Rank>{0, 1, 3})) << "the leaver has yet to say goodbye";
 }
 
 TEST_F(PlayedLoop, OneWhoLeftIsNobodysFault) {

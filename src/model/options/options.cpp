@@ -191,10 +191,11 @@ std::string allowed_text(const OptionKind& kind) {
 
 // One overload per type of member: true when the text is allowed and was stored.
 bool store(std::string& field, const OptionKind& kind, std::string_view text) {
-  const bool allowed = kind.form == OptionForm::file ||
-                       (kind.form == OptionForm::cpu_sets ? parse_cpu_request(text).has_value()
-                                                          : find_row(kind.choices, text) != nullptr);
-  if (!allowed) return false;
+  if (kind.form == OptionForm::cpu_sets) {
+    if (!parse_cpu_request(text)) return false;
+  } else if (kind.form != OptionForm::file && find_row(kind.choices, text) == nullptr) {
+    return false;
+  }
   field = text;
   return true;
 }
@@ -230,10 +231,9 @@ std::string text_of(const Options& options, const Entry& entry) {
   return std::visit(
       [&](auto member) {
         const auto& field = options.*member;
-        if (entry.row.kind.form == OptionForm::microseconds_or_auto && cat(field).starts_with('-')) {
-          return std::string("auto");
-        }
-        return cat(field);
+        const bool may_be_auto = entry.row.kind.form == OptionForm::microseconds_or_auto;
+        std::string text = cat(field);
+        return may_be_auto && text.starts_with('-') ? std::string("auto") : text;
       },
       entry.member);
 }
@@ -262,12 +262,13 @@ Status set_from(Options& options, std::string_view key, std::string_view value,
                               : cat("; did you mean ", close, "?"))};
   }
   value = trim(value);
-  const auto store_value = [&](auto member) { return store(options.*member, entry->row.kind, value); };
+  const OptionKind& kind = entry->row.kind;
+  const auto store_value = [&](auto member) { return store(options.*member, kind, value); };
   if (std::visit(store_value, entry->member)) return {};
-  const std::string_view close = nearest(value, names_of(entry->row.kind.choices));
+  const std::string_view close = nearest(value, names_of(kind.choices));
   return {Code::invalid_argument,
           cat("option ", entry->row.key, where, ": \"", value, "\" is not allowed; allowed: ",
-              allowed_text(entry->row.kind), close.empty() ? "" : cat("; did you mean ", close, "?"))};
+              allowed_text(kind), close.empty() ? "" : cat("; did you mean ", close, "?"))};
 }
 
 Status Options::set(std::string_view key, std::string_view value) {
@@ -331,13 +332,13 @@ std::string option_table_markdown() {
   for (const Entry& entry : kEntries) {
     const OptionRow& row = entry.row;
     const auto choices = names_of(row.kind.choices);
-    const std::string value = text_of(defaults, entry);
+    std::string value = text_of(defaults, entry);
+    if (row.kind.form == OptionForm::bytes) value = format_bytes(std::stoll(value));
     append_text(text, cat("| `", row.key, "` | `", row.variable, "` | ",
                           row.alias.empty() ? "" : cat("`", row.alias, "`"), " | ",
                           choices.empty() ? kind_text(row.kind)
                                           : cat("`", join_text(choices, "`, `"), "`"),
-                          " | `", row.kind.form == OptionForm::bytes ? format_bytes(std::stoll(value)) : value,
-                          "` | ", row.agreed ? "yes" : "no", " | ", meaning_of(row), " |\n"));
+                          " | `", value, "` | ", row.agreed ? "yes" : "no", " | ", meaning_of(row), " |\n"));
   }
   return text;
 }

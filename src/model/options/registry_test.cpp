@@ -14,8 +14,10 @@ namespace {
 int one() { return 1; }
 int two() { return 2; }
 
-constexpr OptionChoice kSome[] = {{"auto", "whatever fits"}, {"first", "the 1st"}, {"second", "the 2nd"}};
-constexpr std::array kRows = {registry_row(kSome, "first", one), registry_row(kSome, "second", two)};
+constexpr OptionChoice kSome[] = {
+    {"auto", "whatever fits"}, {"first", "the 1st"}, {"second", "the 2nd"}};
+constexpr std::array kRows = {registry_row(kSome, "first", one),
+                              registry_row(kSome, "second", two)};
 constexpr std::array kOne = {registry_row(kSome, "first", one)};
 static_assert(all_have_rows(kSome, kRows));
 static_assert(!all_have_rows(kSome, kOne), "a choice without a row is noticed");

@@ -118,8 +118,9 @@ Result<RendezvousResult> read_table(std::span<const std::byte> record, const Pee
 // Waits for the table of ranks. Returns nullopt when rank 0 closed the connection without an
 // answer, e.g. because the engine that answered belongs to the job's previous join; the caller may
 // try again.
-Result<std::optional<RendezvousResult>> send_record(BootstrapLoop& bootstrap, const PeerRecord& mine,
-                                                  Called call, Time until) {
+Result<std::optional<RendezvousResult>> send_record(BootstrapLoop& bootstrap,
+                                                    const PeerRecord& mine, Called call,
+                                                    Time until) {
   const std::size_t table_bytes = static_cast<std::size_t>(mine.size) * 5120 + 65536;
   auto channel = std::make_unique<RecordStream>(std::move(call.socket), call.session,
                                                  RecordStream::End::client, table_bytes);
@@ -160,8 +161,10 @@ Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const Peer
       const auto record = newcomer.peer_record ? std::nullopt : newcomer.channel->next();
       if (!record) continue;
       newcomer.peer_record = decode_peer_record(*record);
-      Status bad = newcomer.peer_record ? examine(*newcomer.peer_record, mine, newcomers)
-                                 : Status(Code::corrupted, "a rank sent a record of itself that cannot be read");
+      Status bad = newcomer.peer_record
+                       ? examine(*newcomer.peer_record, mine, newcomers)
+                       : Status(Code::corrupted,
+                                "a rank sent a record of itself that cannot be read");
       if (!bad.ok() && trouble.ok()) {
         trouble = std::move(bad);
         until = std::min(until, bootstrap.now() + kLateness);

@@ -287,7 +287,8 @@ std::int64_t SharedCoreSim::move(int rank, std::int64_t now) {
   while (true) {
     if (m.joined == m.ended && m.joined < m.given) {
       Moving& bucket = moving_[m.joined++];
-      cost += to_ns(host.bucket_us + host.tensor_us / 2 * static_cast<double>(bucket.tensors.size()));
+      const auto tensors = static_cast<double>(bucket.tensors.size());
+      cost += to_ns(host.bucket_us + host.tensor_us / 2 * tensors);
       if (++bucket.joined < settings_.ranks) return cost;
       for (int other = 0; other < settings_.ranks; ++other) {
         if (other == rank) continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/check.hpp"
@@ -27,11 +28,19 @@ Link::Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
 void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done) {
   Outgoing frame{make_header(terms_, kind, next_out_++, label, payload.size()), payload, {}, done};
   if (queue_.empty() && write(frame)) return;
-  if (done == nullptr && !payload.empty()) {
-    frame.owned.assign(payload.begin(), payload.end());
-    frame.payload = frame.owned;
+  const std::size_t sent = frame.sent;
+  try {
+    if (done == nullptr && !payload.empty()) {
+      frame.owned.assign(payload.begin(), payload.end());
+      frame.payload = frame.owned;
+    }
+    queue_.push_back(std::move(frame));
+  } catch (const std::bad_alloc&) {
+    // The peer must never take the next frame for the rest of this one.
+    if (done != nullptr) done->state = Transfer::State::failed;
+    sent == 0 ? static_cast<void>(--next_out_) : close();
+    throw;
   }
-  queue_.push_back(std::move(frame));
   update_want();
 }
 
@@ -102,8 +111,9 @@ Link::Pumped Link::pump(FrameSink& sink) {
   Pumped result;
   bool at_end = false;
   for (std::size_t budget = kPumpBytes; budget > 0;) {
-    const std::size_t n = stream_->read(wanted());
-    if (n == 0) {
+    const bool again = header_waits();
+    const std::size_t n = again ? 0 : stream_->read(wanted());
+    if (n == 0 && !again) {
       if (at_end) {
         result.ended = true;
         return result;
@@ -148,14 +158,14 @@ Status Link::arrived(FrameSink& sink, std::size_t bytes) {
   if (got_ < kFrameHeaderBytes) return {};
   Status status = check_header(terms_, *in_seal_, incoming_, next_in_);
   if (!status.ok()) return status;
-  ++next_in_;
-  got_ = 0;
-  part_ = Part::payload;
   if (carries_payload(incoming_.kind)) {
-    auto place = sink.place(incoming_);
+    auto place = sink.place(incoming_);     // may throw: nothing has changed yet
     if (!place.ok()) return place.status();
     payload_ = *place;
   }
+  ++next_in_;
+  got_ = 0;
+  part_ = Part::payload;
   if (incoming_.length == 0) {
     deliver(sink);
   } else if (terms_.check_payload) {

@@ -50,7 +50,7 @@ class Link {
   Pumped pump(FrameSink& sink);
   // Moves the payload that is arriving to another buffer of the same length.
   void redirect(std::byte* to);
-  bool ready() const { return open() && stream_->ready(!queue_.empty()); }
+  bool ready() const { return open() && (header_waits() || stream_->ready(!queue_.empty())); }
   void finish_writing() { stream_->finish_writing(); }
   // Closes the stream and fails the queued transfers.
   void close();
@@ -70,6 +70,8 @@ class Link {
     std::size_t ready = 0, sent = 0;
     FrameCheck trailer{};
   };
+  // A whole header found no memory for its payload last time; there may be some now.
+  bool header_waits() const { return part_ == Part::header && got_ == kFrameHeaderBytes; }
   bool write(Outgoing& frame);
   void seal_more(Outgoing& frame);
   void update_want();

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <new>
+#include <utility>
 
 #include "base/data/rng.hpp"
 #include "transport/testing/pipe_stream.hpp"
@@ -17,6 +19,7 @@ namespace {
 class Sink final : public FrameSink {
  public:
   Result<std::byte*> place(const FrameHeader& header) override {
+    if (std::exchange(without_memory, false)) throw std::bad_alloc();
     buffer.resize(static_cast<std::size_t>(header.length));
     return buffer.data();
   }
@@ -27,6 +30,7 @@ class Sink final : public FrameSink {
   std::vector<std::byte> buffer;
   FrameKind kind{};
   int delivered = 0;
+  bool without_memory = false;              // once
 };
 
 const std::vector<std::byte> kPayload(37, std::byte{0x5a});
@@ -68,6 +72,26 @@ TEST_P(Frames, FramesSurviveAnyStepOfReadingAndWriting) {
     EXPECT_TRUE(sender.idle());
     EXPECT_TRUE(receiver.pump(sink).why.ok());
     EXPECT_EQ(sink.delivered, 5);
+    EXPECT_EQ(sink.buffer, kPayload);
+  }
+}
+
+TEST_P(Frames, APayloadThatFoundNoMemoryArrivesOnTheNextTry) {
+  for (std::size_t step : {1u, 57u, 1000u}) {
+    Pipe wire, nowhere;
+    wire.step = step;
+    Link sender = link_over(nowhere, wire, 0), receiver = link_over(wire, nowhere, 1);
+    for (int i = 0; i < 3; ++i) sender.send(FrameKind::message, 0, kPayload, nullptr);
+    while (sender.flush()) {
+    }
+    Sink sink;
+    for (int i = 1; i <= 3; ++i) {
+      sink.without_memory = true;
+      EXPECT_THROW((void)receiver.pump(sink), std::bad_alloc);
+      EXPECT_TRUE(receiver.ready());
+    }
+    EXPECT_TRUE(receiver.pump(sink).why.ok());
+    EXPECT_EQ(sink.delivered, 3);
     EXPECT_EQ(sink.buffer, kPayload);
   }
 }

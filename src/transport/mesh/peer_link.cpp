@@ -101,8 +101,9 @@ Result<std::byte*> PeerLink::place(const FrameHeader& header) {
   const auto length = static_cast<std::size_t>(header.length);
   if (header.kind == FrameKind::data) return box_.begin({header.tag, header.identity}, length);
   if (length > message_capacity_) {
-    message_capacity_ = std::max<std::size_t>(length, 4096);
-    message_.reset(new std::byte[message_capacity_]);
+    const std::size_t capacity = std::max<std::size_t>(length, 4096);
+    message_.reset(new std::byte[capacity]);
+    message_capacity_ = capacity;           // only now: there may be no memory for it
   }
   return message_.get();
 }

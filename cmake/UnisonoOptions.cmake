@@ -13,6 +13,7 @@ option(UNISONO_FAST_LINKER "Link with mold or lld where one is found" ${PROJECT_
 option(UNISONO_UNITY "Compile several files of a folder as one: less work, larger steps" OFF)
 option(UNISONO_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(UNISONO_SANITIZE "" CACHE STRING "address, undefined or thread")
+option(UNISONO_ALL_SIMD_TARGETS "Kernels for all instruction sets in sanitised builds, too" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -68,6 +69,10 @@ if(UNISONO_SANITIZE)
                       -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${UNISONO_SANITIZE})
   add_compile_definitions(UNISONO_SANITIZED=1)
+  # The kernels for every instruction set take minutes with a sanitiser.
+  if(NOT UNISONO_ALL_SIMD_TARGETS)
+    add_compile_definitions(UNISONO_FEWER_SIMD_TARGETS=1)
+  endif()
   if(UNISONO_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC warns that it does not model fences. Ours only decide whether to ring a doorbell
     # (base/doorbell.hpp); data crosses threads by locks and acquire/release pairs, which it models.

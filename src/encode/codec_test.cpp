@@ -72,7 +72,7 @@ void expect_casts(const Codec& codec, DType dtype, double prescale) {
       std::memcpy(&value, in.data() + i * sizeof(T), sizeof(T));
       value = value * static_cast<T>(prescale);
       if (wire != dtype) {
-        // No value here is halfway between two 16-bit floats once in float64 and not in float32.
+        // No value here is halfway between two 16-bit floats in only one of float64 and float32.
         const auto single = static_cast<float>(value);
         value = wire == DType::f16 ? kernels::f32_from_f16(kernels::f16_from_f32(single))
                                    : kernels::f32_from_bf16(kernels::bf16_from_f32(single));

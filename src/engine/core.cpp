@@ -85,7 +85,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   return begin(std::move(core), std::move(parts), std::move(identity));
 }
 
-// The engine's thread keeps the engine alive, so one that cannot begin is ended here.
+// The engine's thread keeps the engine alive, so an engine that cannot begin is ended here.
 Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore> core,
                                                       LoopParts parts, Identity identity) {
   Status status;
@@ -149,7 +149,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   const affinity::ScopedBinding binding(placement_.engine);
   if (!binding.status().ok()) return binding.status();
   loop_ = std::make_unique<Loop>(std::move(parts));
-  // The thread keeps the engine alive, which may be let go of inside one of its own callbacks.
+  // The thread keeps the engine alive, since one of its own callbacks may let go of the engine.
   thread_ = std::make_unique<std::thread>([self = shared_from_this()] { self->run(); });
   if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
   return start_timeline(options_.timeline, options_.timeline_mark_cycles);
@@ -212,10 +212,10 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
     if (pending.request.uneven) pending.splits = settings.splits;
     pending.ticket = std::move(ticket);
   }
-  // Apart from the operations until they are submitted: others have no callback to tell.
+  // Kept apart until the operations are submitted: one that is not submitted calls nobody back.
   std::vector<std::function<void(const Status&)>> callbacks;
   if (settings.on_done) callbacks.assign(pendings.size(), settings.on_done);
-  // Last: from here on nothing throws, so that a name is never kept for nothing.
+  // This comes last: nothing throws from here on, so that no name is reserved in vain.
   if (status.ok()) status = names_.reserve(pendings);
   if (!status.ok()) return failed_tickets(operations, status);
   if (settings.on_done) callbacks_.store(true, std::memory_order_relaxed);
@@ -336,7 +336,7 @@ void EngineCore::shutdown() {
   std::lock_guard lock(shutdown_mutex_);
   if (thread_ == nullptr) return;
   if (thread_->get_id() == std::this_thread::get_id()) {
-    thread_->detach();                      // the last to let go of the engine is its own thread
+    thread_->detach();                      // its own thread is the last to let go of the engine
   } else {
     thread_->join();
   }
@@ -347,8 +347,8 @@ void EngineCore::shutdown() {
 EngineCore::~EngineCore() {
   shutdown();
   if (!forks_.in_child()) return;
-  // In a forked child the thread does not exist and the sockets are the parent's: forget, do not
-  // close in good order. Nor does the child answer what was submitted in the parent.
+  // In a forked child the thread does not exist and the sockets are the parent's: we forget them
+  // and do not close in good order. Nor does the child answer what was submitted in the parent.
   [[maybe_unused]] auto* thread = thread_.release();
   [[maybe_unused]] auto* loop = loop_.release();
   [[maybe_unused]] auto* inbox = inbox_.release();

@@ -37,7 +37,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   enum class Asker { caller, engine };
   std::vector<Ticket> submit(std::string_view group, std::vector<Operation> operations,
                              const Settings& settings, Asker asker = Asker::caller);
-  // forked or shut_down when this process may not use the engine (any more).
+  // Returns forked or shut_down when this process may not use the engine (any more).
   Status usable() const;
   Members members(SetId set) const;         // no ranks when there is no such set
   const Identity& identity() const { return identity_; }
@@ -48,7 +48,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Status start_timeline(const std::string& path, bool mark_cycles);
   void stop_timeline();
   void shutdown();
-  // What agreed operations were started with; kept by id for start_persistent().
+  // What a persistent operation was prepared with; kept by id for start_persistent().
   struct KeptPersistent {
     Operation operation;
     SetId set = 0;
@@ -58,8 +58,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Ticket start_persistent(std::uint32_t id);
   Status release_persistent(std::uint32_t id);
   Result<ArenaBlock> allocate(std::size_t bytes);
-  std::shared_ptr<arena::Neighbourhood>
-  neighbourhood();  // one of its own when nobody shares memory
+  // One of this rank's own when nobody shares memory with it.
+  std::shared_ptr<arena::Neighbourhood> neighbourhood();
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 
@@ -77,7 +77,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   void run();
   bool turn();
   void end_loop();
-  bool pass(std::size_t most_bytes) noexcept;
+  bool pass(std::size_t max_bytes) noexcept;
   void hand_over(Handover submission) noexcept;
   void refuse(Handover& submission, const Status& status) noexcept;
   bool try_take_soon();
@@ -106,10 +106,10 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
   std::atomic<bool> shut_down_{false};      // no more submissions; the loop leaves
-  Status out_of_memory_;                    // made early: there will be no memory to make it in
+  Status out_of_memory_;                    // made early, since later there is no memory for it
   Status ended_;                            // why the inbox is closed; written before it closes
   std::atomic<bool> callbacks_{false};      // some operation has had an on_done
-  Nanos spin_{0}, yield_{0};                // how long a waiting thread looks, then yields
+  Nanos spin_{0}, yield_{0};                // how long a waiting thread spins, then yields
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;

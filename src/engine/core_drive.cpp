@@ -16,7 +16,7 @@
 namespace unisono::engine {
 namespace {
 
-// Which engine this thread drives at the moment: a callback that waits would wait for itself.
+// The engine that this thread drives at the moment: a callback that waited would wait for itself.
 thread_local const EngineCore* t_driving = nullptr;
 
 class Driving {
@@ -33,7 +33,7 @@ std::int64_t thread_cpu_ns() {
   return spec.tv_sec * 1'000'000'000 + spec.tv_nsec;
 }
 
-// Words for an exception that reached the edge of a drive.
+// The status for an exception that reached the edge of a drive.
 Status broken_status(Rank rank, const char* what) noexcept {
   try {
     return Status(Code::internal,
@@ -49,12 +49,12 @@ Status broken_status(Rank rank, const char* what) noexcept {
 
 bool EngineCore::drives_here() const { return t_driving == this; }
 
-// The edge that no exception passes: it breaks the loop, which fails every ticket.
-bool EngineCore::pass(std::size_t most_bytes) noexcept {
+// No exception passes this edge: it breaks the loop, which fails every ticket.
+bool EngineCore::pass(std::size_t max_bytes) noexcept {
   if (loop_->finished()) return false;
   const Driving driving(this);
   try {
-    return loop_->pass(most_bytes);
+    return loop_->pass(max_bytes);
   } catch (const std::bad_alloc&) {
     loop_->break_down(out_of_memory_);
   } catch (const std::exception& error) {
@@ -71,7 +71,7 @@ void EngineCore::run() {
   }
 }
 
-// From one sleep to the next; false when the loop has ended.
+// Runs from one sleep to the next; returns false when the loop has ended.
 bool EngineCore::turn() {
   bool busy = false;
   Time due = kNever;
@@ -79,7 +79,7 @@ bool EngineCore::turn() {
     const TokenHold hold(token_);
     bell_.disarm();
     bell_.drain();
-    // A burst is worked off before sleeping, with a pause for a waiting caller to take over.
+    // A burst is worked off before sleeping; a waiting caller can take over between two turns.
     while (pass(SIZE_MAX)) {
     }
     if (loop_->finished()) {
@@ -125,7 +125,7 @@ void EngineCore::refuse(Handover& submission, const Status& status) noexcept {
 
 void EngineCore::wait(TicketState& ticket, Time deadline) {
   const Time begin = clock_.now();
-  // Whoever drives is often just done: looking again is less than sleeping.
+  // Whoever drives is often about to finish: looking again costs less than sleeping.
   for (Time now = begin; !ticket.done() && now < deadline; now = clock_.now()) {
     if (token_.try_take()) {
       drive_for(ticket, deadline);
@@ -167,12 +167,12 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
   hand_back(hold);
 }
 
-// While nothing is on its way neighbours' counters are no reason to wake up.
+// While nothing is on its way, neighbours' counters are no reason to wake up.
 void EngineCore::arm() {
   bell_.arm(loop_->moving() ? kRingForWork | kRingForProgress : kRingForWork);
 }
 
-// For who would otherwise wake the engine thread, which may be about to fall asleep.
+// For callers that would otherwise wake the engine thread, which may be about to fall asleep.
 bool EngineCore::try_take_soon() {
   constexpr int kLooks = 64;
   for (int i = 0; i < kLooks; ++i) {
@@ -182,15 +182,15 @@ bool EngineCore::try_take_soon() {
   return false;
 }
 
-// The submitting thread takes its submission in itself when nobody drives: that is less than waking
-// the engine thread for it, which then only wakes for what is left to do.
+// When nobody drives, the submitting thread takes in its submission itself. That costs less than
+// waking the engine thread, which then wakes only for what is left to do.
 void EngineCore::hand_over(Handover submission) noexcept {
   try {
     if (!inbox_->push_quietly(std::move(submission))) return refuse(submission, ended_);
   } catch (const std::bad_alloc&) {
     return refuse(submission, out_of_memory_);
   }
-  // A callback may take locks that the submitting thread holds: then it runs on another thread.
+  // A callback may take locks that the submitting thread holds, so it runs on another thread.
   const bool not_here = callbacks_.load(std::memory_order_relaxed) || t_driving != nullptr;
   if (not_here || !try_take_soon()) return inbox_->ring();
   TokenHold hold(token_, std::adopt_lock);
@@ -201,7 +201,7 @@ void EngineCore::hand_over(Handover submission) noexcept {
   hand_back(hold);
 }
 
-// Gives the loop back to the engine thread, which sleeps: it is rung when work is left.
+// Hands the loop back to the engine thread, which sleeps, and rings it when work is left.
 void EngineCore::hand_back(TokenHold& hold) {
   arm();
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
@@ -210,8 +210,8 @@ void EngineCore::hand_back(TokenHold& hold) {
   if (busy) bell_.ringer().ring_always();
 }
 
-// Through the inbox, so that the loop hears of it before whatever this thread submits next, and
-// before what another thread submits that heard of it from this one. Nobody needs to wake up for it.
+// The news goes through the inbox, so the loop hears of it before what this thread submits next,
+// and before what threads submit that heard of it from this one. Nobody needs to wake up for it.
 void EngineCore::observed(const TicketState& ticket) noexcept {
   if (forks_.in_child()) return;
   Handover news;
@@ -220,7 +220,7 @@ void EngineCore::observed(const TicketState& ticket) noexcept {
     // Nobody learns from an engine whose inbox is closed.
     static_cast<void>(inbox_->push_quietly(std::move(news)));
   } catch (const std::bad_alloc&) {
-    // Without the news less is learned, nothing goes wrong.
+    // Without the news less is learned, but nothing goes wrong.
   }
 }
 

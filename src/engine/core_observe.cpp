@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a caller reads of an engine: counters, where the time went, timelines.
+// What a caller reads from an engine: counters, where the time went, timelines.
 #include "engine/core.hpp"
 
 namespace unisono::engine {

@@ -27,7 +27,7 @@ Status Ticket::wait_for(std::chrono::nanoseconds limit) const {
     const auto waiter = state_->waiter.lock();
     if (waiter == nullptr) return Status(Code::shut_down, "the engine of this ticket is gone");
     if (auto status = waiter->may_wait(); !status) return status;
-    // Longer than any job: also keeps the sum from overflowing.
+    // Longer than any job; the limit also keeps the sum from overflowing.
     constexpr Nanos kLongest = std::chrono::hours(24 * 365 * 100);
     const bool no_limit = limit.count() < 0 || limit > kLongest;
     const Time deadline = no_limit ? kNever : SteadyClock().now() + limit;

@@ -14,7 +14,7 @@ namespace unisono::engine {
 
 rendezvous::Lookup process_environment();
 Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options);
-// Valid as long as the options.
+// Valid as long as the options live.
 submit::CodecChoice wire_codecs(const Options& options);
 
 }  // namespace unisono::engine

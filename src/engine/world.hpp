@@ -18,11 +18,11 @@ class WorldCore {
  public:
   explicit WorldCore(int size) : inproc_(size), shown_(static_cast<std::size_t>(size)) {}
   transport::InprocWorld& inproc() { return inproc_; }
-  // refused, naming both, when these options differ from those of the first rank.
+  // Returns refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);
-  // Shows this rank's memory to the others; before it joins.
+  // Shows this rank's memory to the others; called before it joins.
   void show(Rank rank, const arena::Neighbourhood& mine, const Doorbell& bell);
-  // Adds everyone else's memory; after all have joined.
+  // Adds everyone else's memory; called after all have joined.
   void meet(Rank rank, arena::Neighbourhood& mine) const;
 
  private:

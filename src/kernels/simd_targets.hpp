@@ -5,5 +5,12 @@
 // size at compile time, so blocks of accumulators could not be arrays.
 #pragma once
 
+#ifdef UNISONO_FEWER_SIMD_TARGETS
+// For quick sanitised builds: the oldest instructions and AVX2 on x86_64.
+#define HWY_DISABLED_TARGETS                                                            \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | \
+   HWY_AVX3_DL)
+#else
 #define HWY_DISABLED_TARGETS \
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_AVX3_DL)
+#endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Everything that depends only on the kind of a collective, as one row per kind. A new kind is a row
+// Everything that depends only on the kind of a collective, one row per kind. A new kind is a row
 // here; no other file lists kinds to ask what they have in common, or relies on their numbers.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace unisono {
 
-// Agrees that a persistent operation has ended. Only the engine asks for it, so it is no part of the
-// public vocabulary.
+// Agrees that a persistent operation has ended. Only the engine asks for it, so it is not part of
+// the public vocabulary.
 inline constexpr auto kRelease = static_cast<Collective>(11);
 
 // How many ranks a request of the kind names in `members`.
@@ -25,7 +25,7 @@ struct CollectiveTraits {
   bool moves = false;         // runs as a bucket, and callers submit it; the others only decide
   bool carries_data = false;  // has a tensor: a dtype, a shape, a codec
   bool reduces = false;       // has an operator and scale factors
-  bool same_shape = false;    // on every member
+  bool same_shape = false;    // the same shape on every member
   bool free_rows = false;     // the first dimension may differ between members
   bool divides_rows = false;  // needs a first dimension, and makes a result of its own size
   bool has_root = false;
@@ -35,7 +35,7 @@ struct CollectiveTraits {
   bool about_sets = false;    // adds or removes a process set
   NamesRanks names_ranks = NamesRanks::none;
 
-  // Whether responses carry a number of every member: its rows, or its board slots.
+  // Whether responses carry a number for every member: its rows, or its board slots.
   constexpr bool has_extents() const { return free_rows || opens_team; }
   // Only a bucket comes back in the next iteration.
   constexpr bool cacheable() const { return moves; }
@@ -66,7 +66,7 @@ inline constexpr std::array kCollectives = {
     CollectiveTraits{.kind = kRelease, .name = "release", .names_ranks = NamesRanks::one},
 };
 
-// So that a kind's number finds its row.
+// A kind's number must be the index of its row.
 constexpr bool rows_stand_by_number() {
   for (std::size_t i = 0; i < kCollectives.size(); ++i) {
     if (kCollectives[i].kind != static_cast<Collective>(i)) return false;
@@ -75,7 +75,7 @@ constexpr bool rows_stand_by_number() {
 }
 static_assert(rows_stand_by_number());
 
-// False for a number that is no kind, which foreign bytes may hold.
+// False for a number that is not a kind; foreign bytes may hold one.
 constexpr bool known(Collective kind) {
   return static_cast<std::size_t>(kind) < kCollectives.size();
 }
@@ -83,7 +83,7 @@ constexpr bool known(Collective kind) {
 inline constexpr CollectiveTraits kUnknownCollective{.kind = static_cast<Collective>(UINT8_MAX),
                                                      .name = "unknown"};
 
-// Of a kind that is known, or a row in which everything is false.
+// Returns the row of a known kind, else a row in which everything is false.
 constexpr const CollectiveTraits& traits_of(Collective kind) {
   return known(kind) ? kCollectives[static_cast<std::size_t>(kind)] : kUnknownCollective;
 }

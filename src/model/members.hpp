@@ -13,7 +13,7 @@
 
 namespace unisono {
 
-// An immutable list that copies share: in one process 27,600 members of a simulated set, or all
+// An immutable list that its copies share: 27,600 members of a simulated set in one process, or all
 // sets of an engine that were made from one Members, hold it once.
 class RankList {
  public:

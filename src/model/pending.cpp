@@ -10,26 +10,24 @@
 namespace unisono {
 namespace {
 
+Status callback_threw(const Pending& pending, const char* what) {
+  return Status(Code::internal,
+                cat("the on_done callback of '", pending.request.name, "' threw: ", what),
+                Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name});
+}
+
 Status call_back(const Pending& pending, const Status& status) {
-  std::string_view what = "something that is no std::exception";
   try {
     try {
       pending.on_done(status);
       return status;
     } catch (const std::exception& error) {
-      const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
-      return Status(
-          Code::internal,
-          cat("the on_done callback of '", pending.request.name, "' threw: ", error.what()),
-          tensor);
+      return callback_threw(pending, error.what());
     } catch (...) {
-      const Culprit tensor{.rank = -1, .host = {}, .pid = 0, .tensor = pending.request.name};
-      return Status(Code::internal,
-                    cat("the on_done callback of '", pending.request.name, "' threw ", what),
-                    tensor);
+      return callback_threw(pending, "something that is no std::exception");
     }
   } catch (...) {
-    return dropped_status();                // no memory to say it in
+    return dropped_status();                // no memory for the message
   }
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One submitted operation while the engine works on it: the request others see, and what only
 // this rank knows. Owned by the engine from submission until its ticket is finished.
-// Whoever drops one that is not finished, by an exception or with the engine itself, fails it: a
-// ticket never stays without an answer.
+// One that is dropped unfinished, by an exception or with the engine itself, fails: a ticket never
+// stays without an answer.
 #pragma once
 
 #include <functional>
@@ -31,11 +31,11 @@ struct Pending {
   Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
-  // Tells the callback, then finishes the ticket. An exception from the callback becomes its status.
+  // Tells the callback, then finishes the ticket. If the callback throws, that becomes the status.
   void finish(Status status) noexcept;
 };
 
-// What an operation ends with that was dropped unfinished.
+// The status of an operation that was dropped unfinished.
 const Status& dropped_status();
 
 }  // namespace unisono

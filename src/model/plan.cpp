@@ -13,7 +13,7 @@ std::uint64_t identity_of(const Bucket& bucket) {
   std::uint64_t hash = bucket.set;
   for (const Response& response : bucket.responses) {
     for (const Request& tensor : response.tensors) {
-      // No shapes: members of a gather have different ones, and each knows its own only.
+      // No shapes: members of a gather have different ones, and each knows only its own.
       const std::array<std::uint64_t, 3> words{
           hash, response.sequence,
           static_cast<std::uint64_t>(response.planned) << 24 |

@@ -22,9 +22,9 @@ struct Bucket {
   std::uint64_t identity = 0;           // identity_of(): travels beside the data, compared by all
 };
 
-// 48 bits that say which bucket this is: set, positions in the order, names and types. Members that
-// mean the same bucket have the same identity, and two buckets of equal size have different ones, so
-// that data that does not belong together is refused instead of summed. Never 0.
+// 48 bits that say which bucket this is: set, positions in the order, names and types. Members
+// that mean the same bucket have the same identity, and two buckets of equal size have different
+// ones, so that data that does not belong together is refused instead of summed. Never 0.
 std::uint64_t identity_of(const Bucket& bucket);
 
 struct Plan {

@@ -46,7 +46,7 @@ Request decode_request(ByteReader& in) {
   r.members = in.get_list<Rank>();
   const bool is_known = known(r.kind) && static_cast<int>(r.dtype) < kDTypeCount &&
                         static_cast<int>(r.op) < kReduceOpCount;
-  // One set is removed at a time; one with members is added.
+  // A removal names exactly one set; an added set has members.
   const NamesRanks names = traits_of(r.kind).names_ranks;
   const bool names_ranks = names == NamesRanks::none ||
                            (names == NamesRanks::one ? r.members.size() == 1 : !r.members.empty());

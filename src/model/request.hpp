@@ -31,8 +31,8 @@ struct Request {
   std::string codec;
   std::string group;                    // "" = ungrouped
   std::uint32_t group_size = 0;         // how many tensors the group has
-  // alltoall: the rows are not divided equally. How they are goes with the data, where each member
-  // learns only what concerns it; among n members all of it would be n x n numbers.
+  // alltoall: the rows are not divided equally. The division goes with the data, where each
+  // member learns only what concerns it; for n members the whole would be n x n numbers.
   bool uneven = false;
   // add_process_set, prepare: which places on its board the sender has set aside, one per byte and
   // counted from 1; 0 = none.

@@ -13,25 +13,26 @@
 
 namespace unisono {
 
-// How this member goes into a response that was planned once instead of negotiated. Travels with the
-// data, not with the response: all members see the strongest vote any of them took.
+// How this member takes part in a response that was planned once instead of negotiated. The vote
+// travels with the data, not with the response: all members see the strongest vote of any of them.
 enum class PlanVote : std::uint8_t {
   run = 0,
   run_then_stop = 1,  // takes part; from the next response on all negotiate again
-  abort = 2,          // has nothing to give: no member's tensors are touched
+  abort = 2,          // has nothing to contribute: no member's tensors are touched
 };
 
 struct Response {
   std::uint64_t sequence = 0;           // position in the set's order, from 0
   SetId set = 0;
   Status error;                         // not ok: every tensor listed fails with it
-  // Canonical metadata (the first member that submitted); more than one entry is a group.
+  // Canonical metadata (of the first member that submitted); more than one entry is a group.
   // A member that joined has no request of its own and takes part from this alone.
   std::vector<Request> tensors;
   // Parallel to tensors, one number per member. allgather, alltoall: first dimension.
   // add_process_set, prepare: the places it set aside. Otherwise empty.
   std::vector<std::vector<std::int64_t>> extents;
-  std::vector<std::uint32_t> absent;    // member indices that joined: they give the neutral element
+  // Indices of the members that joined; they contribute the neutral element.
+  std::vector<std::uint32_t> absent;
   bool planned = false;                 // by topo: nobody was asked. Local, never encoded
   PlanVote vote = PlanVote::run;      // of this member, when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id

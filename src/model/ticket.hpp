@@ -32,7 +32,7 @@ class TicketWaiter {
   virtual void observed(const TicketState& ticket) noexcept = 0;
 };
 
-// Which response a ticket is answered by.
+// Which response answers a ticket.
 struct Watch {
   std::uint32_t set = 0;                    // a process set
   std::uint64_t sequence = 0;
@@ -50,11 +50,11 @@ struct TicketState {
   std::size_t result_bytes = 0;
   std::vector<std::int64_t> splits;
   std::int64_t value = -1;
-  std::optional<Watch> watch;               // somebody learns from when the program looks
+  std::optional<Watch> watch;               // set: somebody wants to know when the program looks
 
   bool done() const { return word_.load(std::memory_order_acquire) == kDone; }
-  // For whoever is about to tell the program that it is done: what the program submits from here on
-  // may depend on it, so the engine hears of it first. Of two threads that look at once both tell.
+  // Call it before the program is told that the ticket is done: what the program submits from then
+  // on may depend on it, so the engine hears of it first. Two threads that look at once both tell.
   void observe() {
     if (!watch || told_.load(std::memory_order_acquire)) return;
     if (const auto engine = waiter.lock()) engine->observed(*this);

@@ -14,7 +14,7 @@ std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext
                                                                      std::span<std::byte> data);
 std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DType dtype,
                                                        ReduceOp op, std::span<std::byte> data);
-// The own part is in place in out already.
+// The member's own part is already in place in out.
 std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
                                                          std::span<const std::byte> mine,
                                                          const Extents& counts,

@@ -30,7 +30,7 @@ class CollectiveMachine {
  public:
   virtual ~CollectiveMachine() = default;
   virtual Step step() = 0;
-  virtual std::string describe() const = 0;  // algorithm, phase, who is waited for
+  virtual std::string describe() const = 0;  // algorithm, phase, whom it waits for
   // Whether step() would advance although the transport has nothing new: the last look before
   // sleeping. Machines that only wait for transfers need not answer.
   virtual bool ready() const { return false; }
@@ -41,7 +41,7 @@ class CollectiveMachine {
   }
 };
 
-// One that carries what the members of a planned bucket vote.
+// A machine that also carries the votes of the members of a planned bucket.
 class VotingMachine : public CollectiveMachine {
  public:
   // Once finished: the strongest vote of any member. When it is abort, nothing was written.
@@ -80,16 +80,16 @@ std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType
                                                       ReduceOp op,
                                                       std::span<const std::byte> data,
                                                       Extents counts, std::span<std::byte> out);
-// in is send_counts back to back, out receive_counts back to back.
+// in holds send_counts bytes back to back, out receive_counts bytes back to back.
 std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
                                                  std::span<const std::byte> in,
                                                  Extents send_counts, std::span<std::byte> out,
                                                  Extents receive_counts);
 std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
 
-// Adasum (move/adasum.hpp) of tensors of counts[i] elements, in place. data holds the members' shares
-// back to back, each a slice of every tensor: adasum::for_pieces() says where. Each stage has tags of
-// its own.
+// Adasum (move/adasum/adasum.hpp) of tensors of counts[i] elements, in place. data holds the
+// members' shares back to back, each a slice of every tensor: adasum::for_pieces() says where. Each
+// stage has its own tags.
 using AdasumContexts = std::array<MoveContext, 3>;
 std::unique_ptr<VotingMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
                                            const std::vector<std::size_t>& counts,
@@ -105,7 +105,7 @@ struct AlgorithmRow {
   std::string_view about;                    // steps, bytes, when it wins
 };
 std::span<const AlgorithmRow> algorithm_table();
-// Of those that send messages.
+// Whether an algorithm of that name sends messages; "auto" always counts as known.
 bool algorithm_known(Collective kind, std::string_view name);
 
 }  // namespace unisono::move

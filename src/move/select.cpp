@@ -40,7 +40,7 @@ constexpr std::array kAllgathers = {
         make_allgather_ring},
 };
 
-// Those that are the only one of their kind.
+// Algorithms that are never chosen by name.
 constexpr std::array kOthers = {
     AlgorithmRow{Collective::broadcast, MovesBy::messages, "tree",
                  "log2 n steps, the root sends log2 n times the data, segments are pipelined"},

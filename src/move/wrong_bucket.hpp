@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says that finds another one at a different bucket (Bucket::identity). Both find out, and
-// each knows the names of its own bucket only.
+// What a rank says when it finds another one at a different bucket (Bucket::identity). Both find
+// out, and each knows only the names of its own bucket.
 #pragma once
 
 #include "model/members.hpp"

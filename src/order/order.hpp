@@ -5,7 +5,7 @@
 // Sans-IO: inputs are local requests, messages from other members and the time; outputs are
 // messages to send and Responses to run. No threads, sockets, clocks or globals, so the same
 // object runs live, in a unit test and under virtual time.
-// Thread: whoever owns it; one call at a time. Same inputs on all members give the same Responses.
+// Thread: whoever owns it; one call at a time. Same inputs on all members make the same Responses.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ class Order {
   virtual std::string_view name() const = 0;
   // A request of this rank. The name is not in flight already (submit/ has checked).
   virtual void submit(Request request, Time now) = 0;
-  // A message another member's Order produced. Malformed input gives a Status, never a crash.
+  // A message another member's Order produced. Malformed input leads to a Status, never a crash.
   virtual Status receive(Rank from, std::span<const std::byte> message, Time now) = 0;
   // Runs what pacing allows now: appends messages and at most one round of responses to `out`.
   virtual void negotiate(Time now, OrderOutput& out) = 0;
@@ -89,15 +89,15 @@ class Order {
   // This member itself is about to leave: it ends the plan it follows, if any, so that nobody waits
   // for it in a planned bucket. It takes part in what it gives out from here on.
   virtual void leave(Time now) { static_cast<void>(now); }
-  // A response this object gave out has ended here; vote is the strongest that any member took
-  // (run when it was not planned). Responses end in their order. From an aborted one on, and
-  // after a last one, planned responses count as never given out, on every member.
+  // A response this object gave out has ended here; vote is the strongest that any member took (run
+  // when it was not planned). Responses end in their order. From an aborted one on, and after a
+  // run_then_stop, planned responses count as never given out, on every member.
   virtual void ended(std::uint64_t sequence, PlanVote vote, Time now) {
     static_cast<void>(sequence), static_cast<void>(vote), static_cast<void>(now);
   }
   // The program of this rank has seen that a response it takes part in is done: it waited for it,
-  // asked, or was called back. In the order in which this and its submissions happened; once more
-  // does no harm. Responses that began while watches() was false need not be told.
+  // asked, or was called back. Called in the order in which this and its submissions happened;
+  // repeats do no harm. Responses that began while watches() was false need not be told.
   virtual void observed(std::uint64_t sequence) { static_cast<void>(sequence); }
   // Whether this learns from what the program looks at.
   virtual bool watches() const { return false; }
@@ -108,7 +108,7 @@ class Order {
   virtual Time deadline() const = 0;
   // Requests submitted here and not yet answered.
   virtual std::size_t waiting() const = 0;
-  // Since it was made; nothing where there is no cache.
+  // Counts since it was made; nothing where there is no cache.
   virtual OrderCounts counts() const { return {}; }
 };
 
@@ -119,7 +119,7 @@ std::span<const OrderRow> order_table();
 std::unique_ptr<Order> make_coordinator(Members members, OrderSettings settings);
 std::unique_ptr<Order> make_tree(Members members, OrderSettings settings);
 std::unique_ptr<Order> make_cache(Members members, OrderSettings settings);
-// By option name; null when unknown. engine/ calls nothing else.
+// Makes an order by option name; null when unknown. engine/ calls nothing else.
 std::unique_ptr<Order> make_order(std::string_view name, Members members, OrderSettings settings);
 
 }  // namespace unisono::order

@@ -10,9 +10,9 @@
 
 namespace unisono::plan {
 
-// A Response cut into parts that one collective can carry each. A tensor and a failure are one
-// part; a group gives one part per kind of tensor in it, or per tensor where the collective cannot
-// fuse. Parts keep the Response's sequence and the order of its tensors.
+// Cuts a Response into parts, each of which one collective can carry. A tensor or a failure is one
+// part; a group becomes one part per kind of tensor in it, or per tensor where the collective
+// cannot fuse. Parts keep the Response's sequence and the order of its tensors.
 std::vector<Response> alike_parts(Response response);
 bool is_group(const Response& response);
 bool can_fuse(const Response& response);
@@ -23,7 +23,7 @@ std::size_t bytes_of(const Response& response);
 // Gathers buckets in order of their first response and numbers them at the end.
 class PlanBuilder {
  public:
-  // A bucket of its own, which further parts may join. Gives its position.
+  // Opens a bucket that further parts may join, and returns its position.
   std::size_t open(Response part);
   void append(std::size_t position, Response part);
   const Bucket& at(std::size_t position) const { return plan_.buckets[position]; }

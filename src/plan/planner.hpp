@@ -33,7 +33,7 @@ class Planner {
 
 using PlannerRow = RegistryRow<std::unique_ptr<Planner> (*)(const PlannerSettings&)>;
 std::span<const PlannerRow> planner_table();
-// By a name of the table; null when unknown.
+// Makes the planner of that name in the table; null when unknown.
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);
 
 }  // namespace unisono::plan

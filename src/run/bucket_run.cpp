@@ -106,7 +106,7 @@ std::vector<Pending> BucketRun::give_back() {
   return pendings;
 }
 
-// All outputs are in place before any ticket is: a group becomes visible as one.
+// All outputs are in place before any ticket is resolved: a group becomes visible as one.
 void BucketRun::write_outputs() {
   deliver();
   for (Tensor& tensor : tensors_) {
@@ -126,8 +126,8 @@ void BucketRun::resolve_tickets(const submit::ReleaseName& release) {
 }
 
 void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
-  // A result that stands complete in shared memory is delivered: the callers' outputs may have been
-  // begun, and nobody is needed to end them.
+  // A result that is complete in shared memory is delivered: the callers' outputs may have been
+  // begun, and nobody else is needed to end them.
   if (machine_ != nullptr && is_last_machine() && committed()) {
     while (machine_->step() != move::Step::finished) {
     }

@@ -21,8 +21,8 @@
 
 namespace unisono::run {
 
-// Which of the 32-bit bucket numbers of a set's tags are whose: the lower half the set's own, the
-// upper half those of its persistent operations, 2^20 for each.
+// Who has which of the 32-bit bucket numbers of a set's tags: the lower half is the set's own, the
+// upper half belongs to its persistent operations, 2^20 for each.
 struct MoveNumbers {
   std::uint64_t base = 0, mask = 0xFFFFFFFF;
 };
@@ -66,11 +66,11 @@ struct TravellingTensor {
 
 class BucketRun {
  public:
-  // pendings is parallel to the bucket's tensors; one without ticket is a rank that has joined.
+  // pendings is parallel to the bucket's tensors; one without ticket is of a rank that has joined.
   BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context);
   virtual ~BucketRun() = default;
 
-  // Packs and makes the first machine; out_of_memory when the buffers cannot be had.
+  // Packs and makes the first machine; returns out_of_memory when the buffers cannot be had.
   virtual Status start() = 0;
   virtual move::Step step() { return machine_->step(); }
   // After step() finished: writes the outputs; then resolve_tickets() tells who waits.
@@ -113,7 +113,7 @@ class BucketRun {
   virtual bool is_last_machine() const { return true; }
   virtual void give_buffers_back() {}
 
-  // Of an average: how many contributions count.
+  // How many contributions count in an average.
   std::int64_t divisor(const Tensor& tensor) const;
   void* output_of(const Tensor& tensor) const;
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);

@@ -25,7 +25,7 @@ class BufferPool {
     std::span<std::byte> first(std::size_t bytes) const { return {memory.get(), bytes}; }
   };
 
-  // An empty Buffer when memory is short. Contents are whatever was there before.
+  // Returns an empty Buffer when memory is short. Contents are whatever was there before.
   Buffer take(std::size_t bytes) {
     for (std::size_t i = 0; i < free_.size(); ++i) {
       if (free_[i].capacity < bytes || free_[i].capacity > 4 * bytes + kAlignment) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// One channel of a process set: buckets run through it one after the other, in the same order on all
-// members. A set with several teams has several channels, and so several buckets in flight.
+// One channel of a process set: buckets run through it one after the other, in the same order on
+// all members. A set with several teams has several channels, and so several buckets in flight.
 // Thread: the engine's driver.
 #pragma once
 
@@ -31,10 +31,10 @@ struct Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // One turn of the run; waiting while the mover has it.
+  // Takes one turn of the run; returns waiting while the mover has it.
   move::Step step();
   bool ready() const;
-  // Of the bucket that runs or comes next; the channel is not drained.
+  // The size of the bucket that runs or comes next; the channel is not drained.
   std::size_t next_bytes() const {
     return run != nullptr ? run->bucket().bytes : queue.front().bytes;
   }

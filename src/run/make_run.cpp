@@ -28,7 +28,7 @@ bool is_adasum(const Bucket& bucket) {
   return bucket.kind == Collective::allreduce && bucket.op == ReduceOp::adasum;
 }
 
-// What a tensor of the bucket takes of a window.
+// How much of a window a tensor of the bucket takes.
 std::size_t window_bytes(const Bucket& bucket, const Response& response, std::size_t index,
                          const encode::Codec& codec) {
   const Request& request = response.tensors[index];

@@ -10,8 +10,8 @@
 
 namespace unisono::run {
 
-// pendings is parallel to the bucket's tensors; one without ticket is a rank that has joined. What
-// stands in the way, such as a codec that this engine does not have, start() says.
+// pendings is parallel to the bucket's tensors; one without ticket is of a rank that has joined.
+// start() reports what stands in the way, such as a codec that this engine does not have.
 std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
                                     RunContext context);
 

@@ -39,7 +39,7 @@ void Mover::run() {
       do result_ = lent_->step();
       while (result_ == move::Step::advanced);
     } catch (...) {
-      error_ = std::current_exception();    // the driver's to deal with
+      error_ = std::current_exception();    // the driver deals with it
     }
     turn_.fetch_add(1, std::memory_order_release);
     engine_.ring();

@@ -3,7 +3,7 @@
 // A thread that steps one bucket at a time, so that several are in flight while the engine's loop
 // looks after the rest. It only ever calls BucketRun::step() of a run that touches nothing but
 // memory; starting, completing and failing stay with the loop.
-// Thread: all calls are the engine's driver's.
+// Thread: the engine's driver makes all calls.
 #pragma once
 
 #include <atomic>

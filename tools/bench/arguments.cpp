@@ -54,11 +54,15 @@ void describe(CLI::App& app, Line& line, BenchArguments& out) {
   app.add_option("-n,--np,--num-proc", s.ranks, "how many ranks on this machine (also -np)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  // Lists are written with commas; without this they would swallow the word that follows them.
+  constexpr bool kNoMore = false;
   app.add_option("--bytes", line.bytes, "sizes: 8,64K,1M,64M")
       ->delimiter(',')
+      ->allow_extra_args(kNoMore)
       ->capture_default_str();
   app.add_option("--dtype", line.dtypes, "element types, or all: fp32,bf16,int8 (see --list)")
       ->delimiter(',')
+      ->allow_extra_args(kNoMore)
       ->capture_default_str();
   app.add_option("--algorithm", line.algorithm, "auto, one of --list, or all")
       ->capture_default_str();
@@ -67,7 +71,9 @@ void describe(CLI::App& app, Line& line, BenchArguments& out) {
   app.add_flag("--arena", s.arena, "also with tensors that live in the arena");
   app.add_flag("--persistent", s.persistent, "also as a prepared allreduce");
   app.add_flag("--limit", s.limit, "also this machine's memory limit for an allreduce");
-  app.add_option("--peers", s.peers, "openmpi, mpich, gloo, horovod, or all")->delimiter(',');
+  app.add_option("--peers", s.peers, "openmpi, mpich, gloo, horovod, or all")
+      ->delimiter(',')
+      ->allow_extra_args(kNoMore);
   app.add_option("--peer-python", line.pythons, "NAME=PATH of the Python that has the peer")
       ->allow_extra_args(false);
   app.add_option("--repetitions", s.repetitions, "rounds of about 50 ms per contender and size")

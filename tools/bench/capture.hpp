@@ -10,7 +10,7 @@
 namespace unisono::tools {
 
 struct Captured {
-  int exit_code = -1;                        // -1: not started, or ended by a signal
+  int exit_code = -1;                        // -1: ended by a signal; 127: not found
   std::string out, err;
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,13 +107,16 @@ Status Group::ask_all(const nlohmann::json& message, std::vector<nlohmann::json>
   for (std::size_t rank = 0; rank < channels_.size(); ++rank) {
     // Once one has failed, the others may be waiting for it for ever.
     auto answer = channels_[rank].receive(first.ok() ? kAnswerLimit_s : 2);
+    const auto says = [&](const char* key) {
+      return answer->at(key).is_string() ? answer->at(key).get<std::string>() : answer->dump();
+    };
     Status bad;
     if (!answer) {
       bad = answer.status();
     } else if (answer->contains("unsupported")) {
-      bad = Status(Code::unavailable, answer->at("unsupported").get<std::string>());
+      bad = Status(Code::unavailable, says("unsupported"));
     } else if (answer->contains("error")) {
-      bad = Status(Code::internal, answer->at("error").get<std::string>());
+      bad = Status(Code::internal, says("error"));
     } else {
       answers.push_back(std::move(*answer));
     }
@@ -137,20 +141,26 @@ Result<Block> Group::run_block(int iterations, int seed) {
   const nlohmann::json message{{"op", "block"}, {"iterations", iterations}, {"seed", seed}};
   if (Status bad = ask_all(message, answers); !bad.ok()) return bad;
   Block block;
-  block.times_us = answers.front().at("times_us").get<std::vector<double>>();
-  block.wall_us = answers.front().at("wall_us").get<double>();
-  block.checked = std::all_of(answers.begin(), answers.end(), [](const nlohmann::json& answer) {
-    return answer.at("checked").get<bool>();
-  });
+  try {
+    block.times_us = answers.front().at("times_us").get<std::vector<double>>();
+    block.wall_us = answers.front().at("wall_us").get<double>();
+    block.checked = std::all_of(answers.begin(), answers.end(), [](const nlohmann::json& answer) {
+      return answer.at("checked").get<bool>();
+    });
+  } catch (const nlohmann::json::exception& error) {
+    return Status(Code::corrupted, cat("a worker's answer makes no sense: ", error.what()));
+  }
   return block;
 }
 
 std::string Group::last_words() const {
-  constexpr std::size_t kMax = 2000;
-  std::string text(1 << 16, '\0');
-  const ssize_t n = log_.valid() ? ::pread(log_.get(), text.data(), text.size(), 0) : 0;
+  constexpr off_t kMax = 2000;
+  struct stat log {};
+  if (!log_.valid() || ::fstat(log_.get(), &log) != 0) return "";
+  std::string text(static_cast<std::size_t>(std::min(log.st_size, kMax)), '\0');
+  const off_t from = std::max(log.st_size - kMax, off_t{0});
+  const ssize_t n = ::pread(log_.get(), text.data(), text.size(), from);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (text.size() > kMax) text.erase(0, text.size() - kMax);
   return text;
 }
 

@@ -145,7 +145,7 @@ std::string json_text(const BenchSettings& settings, const Machine& machine,
                                 {"versions", machine.versions}}},
                               {"command", settings.command},
                               {"results", rows}};
-  return document.dump(2) + "\n";
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace unisono::tools

@@ -19,7 +19,7 @@ Work work_for(Collective collective, DType dtype, std::int64_t bytes, int ranks)
   const bool parts =
       collective == Collective::reducescatter || collective == Collective::alltoall;
   const std::int64_t multiple = parts ? ranks : 1;
-  const std::int64_t elements = (bytes + width - 1) / width;
+  const std::int64_t elements = bytes / width + (bytes % width != 0 ? 1 : 0);
   return {collective, dtype, (elements + multiple - 1) / multiple * multiple};
 }
 

@@ -62,9 +62,14 @@ class Doors {
     }
     LineChannel channel(std::move(fd));
     auto hello = channel.receive(10);
-    if (!hello || hello->value("group", -1) != id) return;
-    group.attach(hello->value("rank", -1), std::move(channel),
-                          hello->value("version", ""));
+    if (!hello) return;
+    try {
+      if (hello->at("group") != id) return;
+      group.attach(hello->at("rank").get<int>(), std::move(channel),
+                   hello->value("version", ""));
+    } catch (const nlohmann::json::exception&) {
+      // Whoever greets in other words is none of ours.
+    }
   }
 
   std::string name_;

@@ -30,11 +30,15 @@ socklen_t abstract_address(const std::string& name, sockaddr_un& address) {
 }  // namespace
 
 Status LineChannel::send(const nlohmann::json& message) {
-  const std::string line = message.dump() + "\n";
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  const std::string line = message.dump(-1, ' ', false, kReplace) + "\n";
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t n = ::send(fd_.get(), line.data() + at, line.size() - at, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return trouble("cannot send to the other end of the bench socket");
+    if (n < 0) {
+      return Status(Code::peer_lost, cat("cannot send to the other end of the bench socket: ",
+                                         std::strerror(errno)));
+    }
     at += static_cast<std::size_t>(n);
   }
   return {};

@@ -170,12 +170,14 @@ int serve_as_bench_worker(const std::string& mode) {
   Worker worker(*engine, mode);
   while (true) {
     auto message = channel.receive();
-    if (!message || message->at("op") == "quit") return kSuccess;
+    if (!message || message->value("op", json()) == "quit") return kSuccess;
     json answer;
     try {
       answer = worker.serve(*message);
     } catch (const std::bad_alloc&) {
       answer = {{"error", "not enough memory for the buffers"}};
+    } catch (const json::exception& error) {
+      answer = {{"error", cat("an order that makes no sense: ", error.what())}};
     }
     if (!channel.send(answer).ok()) return kJobFailed;
   }

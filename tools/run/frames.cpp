@@ -43,7 +43,8 @@ bool FrameReader::fill(int fd) {
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return !broken_;
     if (n <= 0) return false;
     buffer_.append(chunk, static_cast<std::size_t>(n));
-    if (buffer_.size() > 2 * kBodyMax) return false;
+    // Enough for now; whoever prints so much before the greeting is no agent.
+    if (buffer_.size() > 2 * kBodyMax) return greeted_ && !broken_;
   }
 }
 

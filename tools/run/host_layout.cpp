@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <sstream>
 
 #include "base/data/text.hpp"
@@ -11,6 +12,8 @@
 
 namespace unisono::tools {
 namespace {
+
+constexpr int kRanksMax = 1 << 20;
 
 Result<HostSlots> parse_host(std::string_view item) {
   HostSlots host;
@@ -78,9 +81,13 @@ Result<std::vector<HostSlots>> parse_hostfile(std::string_view text) {
 }
 
 Result<std::vector<HostPlan>> place(const std::vector<HostSlots>& hosts, int count) {
-  int slots = 0;
+  std::int64_t slots = 0;
   for (const HostSlots& host : hosts) slots += host.slots;
-  if (count == 0) count = slots;
+  if (count == 0 && slots > kRanksMax) {
+    return Status(Code::invalid_argument, cat("the hosts have ", slots, " slots, and a job at most ",
+                                              kRanksMax, " ranks; give -np, or fewer slots"));
+  }
+  if (count == 0) count = static_cast<int>(slots);
   if (count > slots) {
     return Status(Code::invalid_argument, cat("-np ", count, " is more than the ", slots,
                                               " slots of the hosts; raise host:slots"));

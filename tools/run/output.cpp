@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/data/text.hpp"
 
@@ -95,16 +96,23 @@ void Output::add(int rank, bool error, std::string_view bytes) {
 }
 
 void Output::note(const std::string& host, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    std::string_view line = bytes.substr(0, end);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (!line.empty()) write_all(2, cat("[", host, "] ", line, "\n"));
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  std::string& rest = notes_[host];
+  rest += bytes;
+  std::size_t from = 0;
+  for (std::size_t end; (end = rest.find('\n', from)) != std::string::npos; from = end + 1) {
+    print_note(host, std::string_view(rest).substr(from, end - from));
   }
+  rest.erase(0, from);
+  if (rest.size() > kLineMax) print_note(host, std::exchange(rest, {}));
+}
+
+void Output::print_note(const std::string& host, std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (!line.empty()) write_all(2, cat("[", host, "] ", line, "\n"));
 }
 
 void Output::finish() {
+  for (auto& [host, rest] : notes_) print_note(host, std::exchange(rest, {}));
   for (std::size_t rank = 0; rank < out_.size(); ++rank) {
     for (const bool error : {false, true}) {
       std::string& rest = (error ? err_ : out_)[rank].rest;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,11 @@ class Output {
     Fd file;
   };
   void print(int rank, bool error, std::string_view line);
+  void print_note(const std::string& host, std::string_view line);
 
   Style style_;
   std::vector<Stream> out_, err_;
+  std::map<std::string, std::string> notes_;  // by host: a line that has not ended
   std::vector<std::deque<std::string>> last_;
   bool colour_out_ = false, colour_err_ = false;
 };

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iostream>
 
 #include "base/data/text.hpp"
@@ -159,7 +160,8 @@ Status read_faults(const Line& line, sim::Faults& faults) {
     const std::size_t mark = text.find('=');
     sim::Straggler each{};
     if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
-        !read_number(text.substr(mark + 1), each.factor) || each.factor <= 0) {
+        !read_number(text.substr(mark + 1), each.factor) ||
+        !std::isfinite(each.factor) || each.factor <= 0) {
       return wrong(cat("--straggler ", text, ": write RANK=FACTOR, as 3=1.5"));
     }
     faults.stragglers.push_back(each);
@@ -168,7 +170,7 @@ Status read_faults(const Line& line, sim::Faults& faults) {
     const std::size_t mark = text.find('@');
     sim::Kill each{};
     if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
-        !read_number(text.substr(mark + 1), each.at_ms)) {
+        !read_number(text.substr(mark + 1), each.at_ms) || !std::isfinite(each.at_ms)) {
       return wrong(cat("--kill ", text, ": write RANK@MILLISECONDS, as 3@120"));
     }
     faults.kills.push_back(each);

@@ -123,7 +123,7 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
                               {"network", base.network.name},
                               {"ranks_per_host", base.host.ranks_per_host},
                               {"results", results}};
-  return document.dump(2) + "\n";
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string study_text(const SimulateSettings& settings, const sim::Study& study) {
@@ -169,7 +169,7 @@ std::string study_json(const SimulateSettings& settings, const sim::Study& study
                               {"seed", settings.base.seed},
                               {"figures", rows},
                               {"results", runs}};
-  return document.dump(2) + "\n";
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string list_text() {

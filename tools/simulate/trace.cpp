@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/trace.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,9 @@ Result<sim::Workload> read_trace(const std::string& path) {
     const auto number = [&](const char* key) {
       return entry.is_object() && entry.contains(key) && entry[key].is_number();
     };
-    if (!number("bytes") || !number("ready_us") || !entry.contains("name") ||
+    constexpr double kBytesMax = 1e18;
+    if (!number("bytes") || !number("ready_us") ||
+        std::abs(entry["bytes"].get<double>()) > kBytesMax || !entry.contains("name") ||
         !entry["name"].is_string()) {
       return wrong(kForm);
     }

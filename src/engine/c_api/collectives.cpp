@@ -10,7 +10,7 @@ using namespace unisono::engine::c_api;
 
 namespace {
 
-// What a collective asks for beyond the rest.
+// What some collectives take besides the common arguments.
 struct CExtras {
   int root = 0;
   const int64_t* splits = nullptr;

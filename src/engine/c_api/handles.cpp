@@ -13,7 +13,7 @@ namespace {
 
 thread_local Status t_last_error;
 
-// What the first published header had; no caller has less.
+// The size in the first published header; no caller has less.
 constexpr std::size_t kSmallestCall = offsetof(unisono_call, codec);
 // No header has more; a struct that nobody filled in may say anything.
 constexpr std::size_t kLargestCall = 4096;
@@ -102,7 +102,7 @@ Result<Operation> operation_from(const CTensor& given) {
   return operation;
 }
 
-// A ticket that is done already failed at the door: its error is the call's.
+// A ticket that is already done was refused at the door: its error is the error of the call.
 Status hand_out(Ticket ticket, unisono_ticket** out) {
   if (auto status = ticket.refusal(); !status) {
     *out = nullptr;

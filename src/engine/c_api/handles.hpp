@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of the C interface share. Nothing may throw across it: errors are codes, plus words
-// kept per thread. Thread: any.
+// What the calls of the C interface share. No exception may cross it: errors are codes, plus a
+// message kept per thread. Thread: any.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct unisono_block {
 
 namespace unisono::engine::c_api {
 
-// Keeps the words for unisono_last_error() and returns the code.
+// Keeps the message for unisono_last_error() and returns the code.
 int report(Status status);
 const Status& last_error();
 
@@ -44,8 +44,8 @@ int guarded(Body body) {
   }
 }
 
-// The engine meant, kept alive for the length of a call; null means the default one, and the result
-// is null when there is none.
+// Returns the engine that is meant, kept alive for the length of a call. Null means the default
+// one; the result is null when there is none.
 std::shared_ptr<unisono_engine> pick(unisono_engine* engine);
 
 Status not_initialized();
@@ -66,10 +66,10 @@ Result<Operation> operation_from(const CTensor& given);
 // Null means the defaults. Only the fields that the caller's header knew are read.
 Result<Settings> settings_from(const unisono_call* call);
 
-// A ticket that is done already failed at the door: its error is the call's.
+// A ticket that is already done was refused at the door: its error is the error of the call.
 Status hand_out(Ticket ticket, unisono_ticket** out);
 
-// Runs body(engine) with the engine meant, or says that there is none.
+// Runs body(engine) with the engine that is meant, or reports that there is none.
 template <typename Body>
 int with_engine(unisono_engine* engine, Body body) {
   return guarded([&]() -> Status {

@@ -19,20 +19,20 @@ enum class ControlKind : std::uint8_t {
   order = 1,          // a process set's Order speaks to its counterpart
   abort = 2,          // the job has failed; the Status says why and whose fault it is
   leave_request = 3,  // to a set's coordinator: I want to leave, answer nothing more that needs me
-  leave_granted = 4,  // from it: so many negotiated responses you must take part in
+  leave_granted = 4,  // from it: how many negotiated responses you must take part in
   waits = 5,          // to rank 0: how long this rank waited for the others of late
   verdict = 6,        // from rank 0: whom the others wait for
   departs = 7,        // to everybody, right before the goodbye: what the leaver leaves behind
   part = 8,           // a piece of a control message that is too long for the lane
-  left = 9,           // to everybody, before the program hears of it: because of whom it fails
+  left = 9,           // to everybody, before the program hears of a failure: whose leave caused it
 };
 
 // What a rank says when it leaves.
 struct Departure {
   std::vector<Rank> before;  // who was known to leave when it decided to, first one first
   std::vector<SetId> unfinished;        // sets with a bucket in flight that it will not finish
-  std::vector<std::uint64_t> persistents;  // identities of those it knows, and beside them
-  std::vector<std::uint64_t> runs;         // how many runs of each it has taken part in
+  std::vector<std::uint64_t> persistents;  // identities of those it knows
+  std::vector<std::uint64_t> runs;         // parallel: how many runs of each it has taken part in
 };
 
 struct Control {
@@ -45,7 +45,7 @@ struct Control {
   Departure departure;                  // departs
   std::vector<Rank> leavers;            // left; first one first
   std::span<const std::byte> body;      // order, part; points into the received message
-  bool last = false;                    // part: the message is whole with this one
+  bool last = false;                    // part: this one completes the message
 };
 
 std::vector<std::byte> encode_order(SetId set, std::span<const std::byte> body);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Control messages longer than a lane takes: cut into parts by the sender, put together again by the
-// receiver. A lane keeps the order of its frames, so parts need no numbers.
+// Control messages longer than a lane takes: the sender cuts them into parts, and the receiver puts
+// them together again. A lane keeps the order of its frames, so parts need no numbers.
 // Thread: the engine's driver.
 #pragma once
 
@@ -20,10 +20,10 @@ namespace unisono::engine {
 class LongMessages {
  public:
   static constexpr std::size_t kPartBytes = transport::kMessageBytesMax - 64;
-  // More than this is no agreement on tensors any more, and would take the receiver's memory.
+  // No agreement on tensors is longer than this; more would only fill the receiver's memory.
   static constexpr std::size_t kMax = std::size_t{1} << 30;
 
-  // Gives post(part) what is to be sent, one or more messages.
+  // Calls post(part) with each message that is to be sent, one or more.
   template <typename Post>
   static Status cut(std::span<const std::byte> message, Post post,
                     std::size_t part_bytes = kPartBytes) {
@@ -44,7 +44,7 @@ class LongMessages {
     return {};
   }
 
-  // The whole message once its last part has come; empty before.
+  // Returns the whole message once its last part has come; empty before.
   Result<std::vector<std::byte>> add(Rank from, const Control& part) {
     std::vector<std::byte>& parts = parts_[from];
     if (part.body.empty() || parts.size() + part.body.size() > kMax) {

@@ -34,7 +34,7 @@ Loop::Loop(LoopParts parts)
     : parts_(std::move(parts)),
       places_(static_cast<std::size_t>(parts_.shared.options->teams)),
       gone_(parts_.peers.size(), false),
-      leavers_(parts_.peers.size()),
+      blame_(parts_.peers),
       stragglers_(parts_.peers.size()) {
   parts_.shared.planner = parts_.planner.get();
   parts_.shared.transport = parts_.transport.get();
@@ -54,7 +54,7 @@ Loop::~Loop() {
 void Loop::open_world() {
   std::vector<Rank> everyone(static_cast<std::size_t>(parts_.transport->size()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  // The first places of every board are the world's, as many as fit into a packed lease.
+  // The world has the first places of every board, as many as fit into a packed lease.
   std::uint64_t first = 0;
   const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
   for (std::size_t i = 0; i < std::min(teams, arena::SlotLease::kMax); ++i)
@@ -90,8 +90,8 @@ std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
   std::vector<std::unique_ptr<run::Channel>> channels;
   for (std::size_t i = 0; i < teams; ++i) {
     auto channel = std::make_unique<run::Channel>();
-    // The low half of a set's id names its messages. What comes late for a set of 65,536 before
-    // finds other numbers than the new one counts.
+    // The low half of a set's id names its messages. Late messages for the set 65,536 ids earlier
+    // have other numbers than those the new set counts.
     channel->next_move = (static_cast<std::uint64_t>(id >> 16) << 20) * teams + i;
     channel->team = open_team(members, board_slots, i);
     if (channel->team != nullptr && teams > 1)
@@ -120,7 +120,7 @@ bool Loop::moving() const {
                      [](const auto& persistent) { return persistent.second.runner->busy(); });
 }
 
-bool Loop::pass(std::size_t most_bytes) {
+bool Loop::pass(std::size_t max_bytes) {
   const Time now = parts_.shared.clock->now();
   parts_.inbox->take(batch_);
   bool worked = !batch_.empty();
@@ -128,17 +128,17 @@ bool Loop::pass(std::size_t most_bytes) {
   if (!leaving() && parts_.leave->load(std::memory_order_acquire)) begin_leaving(now);
   worked |= parts_.transport->progress(*this);
   if (now >= next_beat_) {
-    // Twice per heartbeat_s: what a peer did since the last beat is noticed at this one. By the plan
-    // rather than by the clock, so that small delays do not add up while a peer is silent.
+    // Each of the two beats per heartbeat_s notices what a peer did since the last one. They follow
+    // the planned times, not the clock, so that small delays do not add up while a peer is silent.
     const Nanos every = seconds_to_nanos(parts_.shared.options->heartbeat_s / 2);
     const Time planned = now - next_beat_ < every ? next_beat_ : now;
     parts_.transport->beat(planned, *this);
     next_beat_ = planned + every;
-    // Every other beat, so that a rank says so once per heartbeat_s.
+    // Every other beat, so that a rank tells its waits once per heartbeat_s.
     tell_now_ = !tell_now_;
     if (tell_now_ && failed_.ok()) tell_waits();
   }
-  if (now >= blame_at_ && failed_.ok()) blame_suspect();
+  if (now >= blame_.due() && failed_.ok()) fail_job(blame_.take_suspect());
   if (parts_.stray_guard && (door_ready_ || now >= parts_.stray_guard->deadline())) {
     door_ready_ = false;
     parts_.stray_guard->serve(now);
@@ -148,14 +148,14 @@ bool Loop::pass(std::size_t most_bytes) {
     // A set may open or close another while it advances, so the map is walked by key.
     for (auto it = sets_.begin(); it != sets_.end();) {
       const SetId id = it->first;
-      worked |= it->second->advance(now, most_bytes);
+      worked |= it->second->advance(now, max_bytes);
       if (!failed_.ok()) break;
       it = sets_.upper_bound(id);
     }
     for (auto& [id, persistent] : persistents_) {
       if (!failed_.ok()) break;
       PersistentRunner& runner = *persistent.runner;
-      if (runner.bytes() <= most_bytes) worked |= runner.advance();
+      if (runner.bytes() <= max_bytes) worked |= runner.advance();
       if (!runner.trouble().ok()) fail_job(runner.trouble());
     }
   }
@@ -179,7 +179,7 @@ bool Loop::ready() const {
 }
 
 Time Loop::deadline() const {
-  Time due = std::min({next_beat_, leave_by_, blame_at_});
+  Time due = std::min({next_beat_, leave_.limit(), blame_.due()});
   if (failed_.ok()) due = std::min(due, plans_end_by_);
   if (parts_.stray_guard) due = std::min(due, parts_.stray_guard->deadline());
   if (failed_.ok()) {
@@ -297,7 +297,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       }
       break;
     case ControlKind::leave_granted:
-      leave_granted_[control->set] = control->responses;
+      leave_.grant(control->set, control->responses);
       break;
     case ControlKind::waits:
       stragglers_.heard(from, control->wait);
@@ -335,7 +335,7 @@ void Loop::keep(std::vector<std::unique_ptr<run::BucketRun>> runs) {
   try {
     abandoned_.reserve(abandoned_.size() + runs.size());
   } catch (...) {
-    // Transfers point at their memory: rather lost than used twice.
+    // Transfers point at their memory: better lost than used twice.
     for (auto& run : runs) static_cast<void>(run.release());
     throw;
   }
@@ -345,13 +345,9 @@ void Loop::keep(std::vector<std::unique_ptr<run::BucketRun>> runs) {
 void Loop::fail_job(const Status& status) {
   if (!failed_.ok()) return;
   failed_ = status;
-  blame_at_ = kNever;
+  blame_.acquit();
   log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
-  const auto message = encode_abort(status);
-  for (const PeerInfo& peer : parts_.peers) {
-    if (peer.rank == parts_.transport->rank() || peer.rank == status.culprit().rank) continue;
-    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
-  }
+  tell_everybody(encode_abort(status), status.culprit().rank);
   for (auto& [id, set] : sets_) {
     keep(set->stop(status));
   }
@@ -362,7 +358,7 @@ void Loop::fail_job(const Status& status) {
 }
 
 void Loop::break_down(const Status& status) noexcept {
-  // Failing again, or for want of memory to fail in: the rest fails as it is destroyed.
+  // If the job fails again, or lacks the memory to fail, the rest fails as it is destroyed.
   finished_ = !failed_.ok();
   try {
     fail_job(status);

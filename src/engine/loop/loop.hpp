@@ -16,10 +16,11 @@
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
 #include "engine/control/control.hpp"
-#include "engine/peers/leavers.hpp"
 #include "engine/control/long_messages.hpp"
 #include "engine/loop/persistent.hpp"
 #include "engine/loop/set_runner.hpp"
+#include "engine/peers/blame.hpp"
+#include "engine/peers/own_leave.hpp"
 #include "engine/peers/straggler_report.hpp"
 #include "rendezvous/bootstrap/join.hpp"
 #include "model/peer.hpp"
@@ -28,7 +29,7 @@
 
 namespace unisono::engine {
 
-// What a thread hands over: operations that belong together, or the news that the program has seen a
+// A thread hands over operations that belong together, or the news that the program has seen a
 // response done.
 struct Handover {
   std::vector<Pending> operations;
@@ -36,7 +37,7 @@ struct Handover {
   std::optional<Watch> observed = {};
 };
 
-// What an operation fails with that the end of the engine overtook.
+// The status of an operation that the end of the engine overtook.
 inline Status shut_down_status() {
   return Status(Code::shut_down, "the engine was shut down before this operation completed");
 }
@@ -44,7 +45,7 @@ inline Status shut_down_status() {
 using SetTable = std::map<SetId, Members>;
 
 struct LoopParts {
-  SharedParts shared;                       // what is the loop's own in it, the loop fills in
+  SharedParts shared;                       // the loop fills in its own part
   Inbox<Handover>* inbox = nullptr;
   const std::atomic<bool>* leave = nullptr;  // true once this rank wants to leave; the bell is rung
   submit::NameRegistry* names = nullptr;
@@ -64,11 +65,11 @@ class Loop final : private transport::TransportListener, private SetHost {
   explicit Loop(LoopParts parts);
   ~Loop() override;
 
-  // Does what can be done now; true when anything was. A thread that has better things to do moves
-  // no bucket larger than most_bytes. After an exception break_down() must follow.
-  bool pass(std::size_t most_bytes);
-  // A pass threw: the job fails, every ticket with it. When that needs more memory than there is,
-  // the loop has finished, and the tickets fail as it is destroyed.
+  // Does what can be done now; returns whether anything was done. A thread that has better things
+  // to do moves no bucket larger than the given max. After an exception break_down() must follow.
+  bool pass(std::size_t max_bytes);
+  // A pass threw: the job fails, and every ticket with it. When that needs more memory than there
+  // is, the loop has finished, and the tickets fail as it is destroyed.
   void break_down(const Status& status) noexcept;
   // What the job failed with, if it has.
   const Status& failure() const { return failed_; }
@@ -79,7 +80,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   // When pass() must run next although nothing arrives.
   Time deadline() const;
   void door_is_ready() { door_ready_ = true; }
-  // Everything said, or waited for long enough: the loop may be destroyed.
+  // Everything has been said, or waited for long enough: the loop may be destroyed.
   bool finished() const { return finished_; }
 
  private:
@@ -92,13 +93,11 @@ class Loop final : private transport::TransportListener, private SetHost {
   bool may_say_goodbye(Time now) const;
   Departure departure() const;
   void depart(Rank from, const Departure& departure);
-  Status left_in_the_middle(Rank rank) const;
   void end_set(SetId set, const Status& status);
   void note_leaver(Rank rank);
   void note_leavers(const std::vector<Rank>& ranks);
   void tell_who_left();
   Status first_cause(SetId set, const Status& status) const;
-  void blame_suspect();
   void cancel_plans_without_leaver();
   void fail_all_pending(const Status& status);
   void open_world();
@@ -115,10 +114,11 @@ class Loop final : private transport::TransportListener, private SetHost {
   void reap();
   void keep(std::vector<std::unique_ptr<run::BucketRun>> runs);
   void post(Rank to, const std::vector<std::byte>& message);
+  void tell_everybody(const std::vector<std::byte>& message, Rank except = -1);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
   void refresh_counters();
-  bool leaving() const { return leave_by_ != kNever; }
+  bool leaving() const { return leave_.begun(); }
 
   void on_message(Rank from, std::span<const std::byte> message) override;
   void on_lost(Rank peer, const Status& why) override;
@@ -157,7 +157,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   run::BufferPool buffers_;
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
-  // Sets that nothing can run in any more, since a member left in the middle. What was on its way
+  // Sets in which nothing can run any more, since a member left in the middle. What was on its way
   // still points into them.
   struct EndedSet {
     std::unique_ptr<SetRunner> runner;
@@ -179,18 +179,15 @@ class Loop final : private transport::TransportListener, private SetHost {
   std::vector<std::unique_ptr<run::BucketRun>> abandoned_;
   std::vector<Handover> batch_;
   std::vector<bool> gone_;                  // peers that sent their goodbye, or were lost
-  Leavers leavers_;
-  std::vector<Rank> left_before_me_;
-  std::vector<std::pair<Rank, Status>> suspects_;  // lost, and not yet blamed
-  Time blame_at_ = kNever;
+  Blame blame_;
+  OwnLeave leave_;
+  bool told_who_left_ = false;
   Time next_beat_ = kNever;
   bool tell_now_ = false;
   Status failed_;
-  std::map<SetId, std::optional<std::uint64_t>> leave_granted_;  // responses to take part in first
   StragglerReport stragglers_;
-  Time leave_by_ = kNever, plans_end_by_ = kNever;
-  bool said_goodbye_ = false, finished_ = false, door_ready_ = false;
-  bool told_who_left_ = false;
+  Time plans_end_by_ = kNever;
+  bool finished_ = false, door_ready_ = false;
 };
 
 }  // namespace unisono::engine

@@ -15,19 +15,19 @@ namespace unisono::engine {
 
 class Pendings {
  public:
-  // Without memory the pending stays with the caller.
+  // When memory runs out, the pending stays with the caller.
   void add(Pending&& pending) {
     Pending& place = sets_[pending.request.set][pending.request.name];
     place = std::move(pending);
   }
-  // An empty Pending (no ticket) when this rank has not submitted the name.
+  // Returns an empty Pending (no ticket) when this rank has not submitted the name.
   Pending take(SetId set, const std::string& name) {
     const auto names = sets_.find(set);
     if (names == sets_.end()) return {};
     auto node = names->second.extract(name);
     return node.empty() ? Pending{} : std::move(node.mapped());
   }
-  // The order has answered the name, for the record.
+  // Records that the order has answered the name.
   void agreed(SetId set, const std::string& name, Time at) {
     const auto names = sets_.find(set);
     if (names == sets_.end()) return;

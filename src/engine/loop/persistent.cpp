@@ -21,7 +21,7 @@ PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(par
                 .responses = {agreed},
                 .bytes = tensor.bytes()};
   prototype_.identity = identity_of(prototype_);
-  next_move_ = agreed.sequence << 8;        // apart from what had the same number before
+  next_move_ = agreed.sequence << 8;        // away from what had the same number before
 }
 
 Status PersistentRunner::start(Pending& pending) {

@@ -29,14 +29,14 @@ class PersistentRunner {
   bool busy() const { return active_ != nullptr; }
   // How many runs this rank has taken part in to their end.
   std::uint64_t completed() const { return completed_; }
-  // A member takes part in so many runs and no more; those after them fail with the status, one that
-  // is on its way at once. Gives the run, to be kept until the transport is gone.
+  // A member takes part in this many runs and no more. Later runs fail with the status; one that is
+  // on its way fails at once and is returned, to be kept until the transport is gone.
   std::unique_ptr<run::BucketRun> end_after(std::uint64_t runs, const Status& status);
   // Not ok when no further run can end.
   const Status& refusal() const;
   SetId set() const { return parts_.response.set; }
   std::uint32_t index() const { return parts_.index; }
-  // The same on every member, and never of another operation: numbers are used again.
+  // The same on every member and never that of another operation, whereas numbers are used again.
   std::uint64_t identity() const { return prototype_.identity; }
   move::LocalTeam* team() const { return parts_.team.get(); }
   std::size_t bytes() const { return prototype_.bytes; }
@@ -53,7 +53,7 @@ class PersistentRunner {
   Bucket prototype_;
   std::uint64_t next_move_ = 0;
   std::uint64_t started_ = 0, completed_ = 0;
-  std::uint64_t runs_max_ = UINT64_MAX;    // a member has left after so many
+  std::uint64_t runs_max_ = UINT64_MAX;    // a member has left after this many
   Status left_;                             // and this is what the others fail with
   std::unique_ptr<run::BucketRun> active_;
 };

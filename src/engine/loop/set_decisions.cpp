@@ -6,7 +6,7 @@
 
 namespace unisono::engine {
 
-// Decisions that move no data. True when the bucket was one of them.
+// Runs a decision that moves no data. Returns whether the bucket was one.
 bool SetRunner::run_at_once(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
   const Request& request = first.tensors.front();
@@ -30,7 +30,7 @@ bool SetRunner::run_at_once(const Bucket& bucket) {
       resolve_one(request, {}, -1);
       return true;
     case Collective::remove_process_set:
-      // The world decides about sets, so that no set ever closes itself below its own feet.
+      // The world decides about sets, so that no set ever closes itself.
       if (parts_.id != 0 || request.members.front() == 0) return refuse_administration(first);
       parts_.host->close_set(static_cast<SetId>(request.members.front()));
       resolve_one(request, {}, -1);

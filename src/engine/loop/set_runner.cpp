@@ -44,11 +44,11 @@ void SetRunner::member_left(Rank rank, Time now) {
 }
 
 // Nobody asked the member that left whether it would take part in a planned bucket. Where the
-// counters show that it has not, the bucket ends as if it had said so. True when it did.
+// counters show that it has not, the bucket ends as if it had said so. Returns whether it ended.
 bool SetRunner::cancel_if_leaver_absent(run::Channel& channel, Time now) {
   if (!someone_left_ || !channel.run->planned() || !channel.run->local()) return false;
-  // It may finish right here. Then the channel finds out by itself: a machine that has finished must
-  // not be stepped again, since the others already reuse what it reads.
+  // The run may finish right here, and then the channel finds out by itself. A finished machine
+  // must not be stepped again, since the others already reuse what it reads.
   if (channel.lent) channel.mover->finish_step();
   if (channel.run->joined()) return false;
   channel.lent = false;
@@ -57,28 +57,28 @@ bool SetRunner::cancel_if_leaver_absent(run::Channel& channel, Time now) {
   return true;
 }
 
-bool SetRunner::advance(Time now, std::size_t most_bytes) {
-  // Who speaks again so soon is in the middle of a burst: the engine thread, woken for it, says the
-  // rest of it at once.
-  const bool burst = most_bytes != SIZE_MAX && now - spoke_ < kBurst;
+bool SetRunner::advance(Time now, std::size_t max_bytes) {
+  // A set that speaks again so soon is in the middle of a burst: the engine thread, woken for it,
+  // says the rest of it at once.
+  const bool burst = max_bytes != SIZE_MAX && now - spoke_ < kBurst;
   // An order that is due by the clock alone may have lost patience only because this thread came
-  // late: what has arrived meanwhile counts first.
+  // late, so what has arrived meanwhile counts first.
   const bool by_clock = !negotiate_ && now >= parts_.order->deadline();
-  bool worked = by_clock && advance_channels(now, most_bytes);
+  bool worked = by_clock && advance_channels(now, max_bytes);
   if (stopped_) return worked;
   worked |= !burst && negotiate(now);
-  return advance_channels(now, most_bytes) || worked;
+  return advance_channels(now, max_bytes) || worked;
 }
 
-bool SetRunner::advance_channels(Time now, std::size_t most_bytes) {
+bool SetRunner::advance_channels(Time now, std::size_t max_bytes) {
   bool worked = false;
-  for (const auto& channel : parts_.channels) worked |= advance(*channel, now, most_bytes);
+  for (const auto& channel : parts_.channels) worked |= advance(*channel, now, max_bytes);
   return worked;
 }
 
-bool SetRunner::advance(run::Channel& channel, Time now, std::size_t most_bytes) {
+bool SetRunner::advance(run::Channel& channel, Time now, std::size_t max_bytes) {
   bool worked = false;
-  while (!channel.drained() && channel.next_bytes() <= most_bytes &&
+  while (!channel.drained() && channel.next_bytes() <= max_bytes &&
          (channel.run != nullptr || start_next(channel, now))) {
     if (channel.run == nullptr ||
         (channel.joined == kNever && cancel_if_leaver_absent(channel, now))) {
@@ -109,7 +109,7 @@ void SetRunner::end_run(run::Channel& channel, Time now) {
   ended(run->bucket(), vote, now);
 }
 
-// Gives out the results of a run that has finished, or takes back what it did not touch.
+// Hands out the results of a run that has finished, or takes back what it did not touch.
 void SetRunner::finish(const run::Channel& channel, run::BucketRun& run) {
   if (run.vote() == PlanVote::abort) {
     for (Pending& pending : run.give_back()) parts_.shared->pendings->add(std::move(pending));
@@ -120,9 +120,9 @@ void SetRunner::finish(const run::Channel& channel, run::BucketRun& run) {
   complete(channel, run);
 }
 
-// What was planned to follow will be negotiated. Members had planned different lengths ahead, so the
-// count of buckets goes on from the one they all ended. The order hears of the end after what other
-// channels have not ended yet, and until then goes on to give out what nobody else begins.
+// What was planned to follow will be negotiated. Members had planned different lengths ahead, so
+// the count of buckets goes on from the one they all ended. The order hears of the end only after
+// other channels have ended what came before; until then it goes on to give out what nobody begins.
 void SetRunner::drop_planned(std::uint64_t last_bucket) {
   std::deque<Bucket>& queue = parts_.channels.front()->queue;
   for (const Bucket& bucket : queue) {
@@ -136,7 +136,7 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   plan_over_ = true;
 }
 
-// Whoever a ticket wakes finds the operation in timings and counters.
+// Timings and counters come first, so that whoever a ticket wakes finds the operation in them.
 void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters& counters = *parts_.shared->counters;
   const Time moved = parts_.shared->clock->now();
@@ -174,7 +174,7 @@ observe::RankWait SetRunner::take_wait() {
   return wait;
 }
 
-// Tells the order in the order of sequences, whatever channel was faster.
+// Tells the order in the order of sequences, whichever channel was faster.
 void SetRunner::ended(const Bucket& bucket, PlanVote vote, Time now) {
   for (const Response& response : bucket.responses) {
     for (Unended& entry : unended_) {
@@ -245,7 +245,7 @@ bool SetRunner::negotiate(Time now) {
       parts_.shared->pendings->agreed(parts_.id, tensor.name, now);
     }
     unended_.push_back({response.sequence, 0, PlanVote::run});
-    // At once: a name that fails here is free to be submitted anew.
+    // Fails at once, so that the name is free to be submitted again.
     if (!response.error.ok()) {
       fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
     }
@@ -273,7 +273,7 @@ void SetRunner::enqueue(std::vector<Response> responses) {
         return entry.sequence == response.sequence;
       })->parts++;
     }
-    // Decisions give out ids, and planned buckets must not overtake each other's vote: all of
+    // Decisions give out ids, and planned buckets must not overtake each other's vote, so all of
     // those share one channel.
     const Response& first = bucket.responses.front();
     const bool anywhere = !first.planned && traits_of(first.tensors.front().kind).moves;
@@ -339,7 +339,7 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
 std::vector<std::unique_ptr<run::BucketRun>> SetRunner::stop(const Status& status) {
   stopped_ = true;
   std::vector<std::unique_ptr<run::BucketRun>> runs;
-  runs.reserve(parts_.channels.size());     // a run must not be lost for want of memory later
+  runs.reserve(parts_.channels.size());     // so that no run is lost when memory runs out later
   for (const auto& channel : parts_.channels) {
     channel->queue.clear();
     if (channel->run == nullptr) continue;

@@ -23,14 +23,14 @@ class SetHost {
   virtual void post_order(SetId set, Rank to, std::span<const std::byte> message) = 0;
   virtual SetId open_set(const Response& response) = 0;
   virtual void close_set(SetId set) = 0;
-  // Gives the ids under which the agreed operation is known here and among the members.
+  // Returns the ids under which the agreed operation is known here and among the members.
   virtual std::int64_t open_persistent(const Members& members, const Response& response) = 0;
   virtual void close_persistent(SetId set, std::uint32_t index) = 0;
   virtual void release_name(const Request& request) = 0;
   // The job cannot go on; every set stops.
   virtual void fail_job(const Status& status) = 0;
-  // The same status with host and process of the rank it blames. One that left a set after others of
-  // it had left is not to blame: then the first of them is.
+  // Returns the same status with host and process of the rank it blames. A rank that left a set
+  // after other members had left is not to blame: then the first of them is.
   virtual Status name_peer(const Status& status, const Members& members) = 0;
 };
 
@@ -51,18 +51,18 @@ class SetRunner {
   void submit(Request request, Time now);
   void observed(std::uint64_t sequence) { parts_.order->observed(sequence); }
   Status receive(Rank from, std::span<const std::byte> message, Time now);
-  // Nothing new is agreed on that needs the member; what was agreed it still does.
+  // From now on nothing is agreed on that needs the member; it still does what was agreed.
   void member_wants_to_leave(Rank rank, Time now);
   void member_left(Rank rank, Time now);
   // This rank is about to leave; once drained and not due, nobody waits for it in a planned bucket.
   void leave(Time now);
-  // Negotiates and moves what can be moved now; true when anything happened. Channels whose next
-  // bucket is larger than most_bytes are left alone.
-  bool advance(Time now, std::size_t most_bytes);
+  // Negotiates and moves what can be moved now; returns whether anything happened. Channels whose
+  // next bucket is larger than the given max are left alone.
+  bool advance(Time now, std::size_t max_bytes);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
   // Whether a bucket on its way could advance: the last look before sleeping.
   bool ready() const;
-  // No bucket agreed so far is unfinished.
+  // Every bucket agreed so far is finished.
   bool drained() const;
   // Whether a planned bucket is on its way: one that nobody asked the members about.
   bool in_plan() const;
@@ -73,15 +73,15 @@ class SetRunner {
   observe::RankWait take_wait();
   // After stop(): the teams in them have yet to be closed by the other members.
   std::vector<std::unique_ptr<run::Channel>> give_channels() { return std::move(parts_.channels); }
-  // Fails what runs and what is queued. Runs are handed out, to be kept until the transport is gone.
+  // Fails what runs and what is queued. Returns the runs, to be kept until the transport is gone.
   std::vector<std::unique_ptr<run::BucketRun>> stop(const Status& status);
 
  private:
   bool negotiate(Time now);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
-  bool advance_channels(Time now, std::size_t most_bytes);
-  bool advance(run::Channel& channel, Time now, std::size_t most_bytes);
+  bool advance_channels(Time now, std::size_t max_bytes);
+  bool advance(run::Channel& channel, Time now, std::size_t max_bytes);
   bool start_next(run::Channel& channel, Time now);
   bool run_at_once(const Bucket& bucket);
   bool refuse_administration(const Response& response);

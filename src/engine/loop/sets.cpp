@@ -3,10 +3,10 @@
 // How the loop opens and closes process sets and persistent operations, and what they share.
 //
 // A team of ranks on one host needs a slot on each member's board. Members have different slots
-// free, so each sets some of its own aside when it asks, says which in its request, and the response
-// tells all members about all of them: everyone finds the same slots, or the same lack of one.
-// Whoever closes says so on its board and touches nothing shared any more; windows and slots are
-// used again when all members have said so.
+// free, so each sets some of its own aside when it asks, says which in its request, and the
+// response tells all members about all of them: everyone finds the same slots, or the same lack of
+// one. Whoever closes says so on its board and touches nothing shared any more; windows and slots
+// are used again when all members have said so.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -20,7 +20,7 @@ bool Loop::shares_memory(const Members& members) const {
   return hood != nullptr && members.count() > 1 && hood->covers(members);
 }
 
-// Before the request leaves: board slots are this rank's to give, and the driver's to count.
+// Runs before the request leaves: this rank gives its own board slots, and the driver counts them.
 void Loop::offer_board_slots(Request& request) {
   if (!traits_of(request.kind).opens_team) return;
   const bool persistent = request.kind == Collective::prepare;
@@ -65,7 +65,7 @@ std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
                                      static_cast<int>(parts_.shared.options->team_threads));
 }
 
-// The low half of an id names the set's messages: no two sets that live have the same.
+// The low half of an id names the set's messages: no two living sets have the same.
 SetId Loop::open_set(const Response& response) {
   const auto in_use = [&](SetId id) {
     return std::any_of(table_.begin(), table_.end(), [&](const auto& set) {
@@ -123,9 +123,9 @@ void Loop::close_set(SetId set) {
 }
 
 std::int64_t Loop::open_persistent(const Members& members, const Response& response) {
-  // The next number none of the set's has: members open and close them at the same places of the
-  // set's order, so all find the same. Numbers name messages, and those of an operation that was
-  // released in the middle may still be on their way, so none is used again soon.
+  // Takes the next number that no operation of the set has. Members open and close them at the same
+  // places of the set's order, so all find the same one. Numbers name messages, and those of an
+  // operation released in the middle may still be on their way, so none is used again soon.
   std::vector<bool> used(run::kPersistentsMax, false);
   for (const auto& [id, persistent] : persistents_) {
     if (persistent.runner->set() == response.set) used[persistent.runner->index()] = true;
@@ -155,10 +155,10 @@ std::int64_t Loop::open_persistent(const Members& members, const Response& respo
   persistent.lease = take_offer(request);
   persistent.runner = std::make_unique<PersistentRunner>(PersistentParts{
       index, members, response, std::move(team), &parts_.shared});
-  // A member may have left between the agreement and now; it has run this operation never.
+  // A member may have left between the agreement and now; it has never run this operation.
   for (const Rank rank : members.ranks) {
-    if (!leavers_.has_told(rank) && !gone_[static_cast<std::size_t>(rank)]) continue;
-    static_cast<void>(persistent.runner->end_after(0, left_in_the_middle(rank)));
+    if (!blame_.leavers.has_told(rank) && !gone_[static_cast<std::size_t>(rank)]) continue;
+    static_cast<void>(persistent.runner->end_after(0, blame_.left_in_the_middle(rank)));
   }
   return static_cast<std::int64_t>(id) << 32 | index;
 }
@@ -197,7 +197,7 @@ bool Loop::all_closed(const Closing& closing) const {
   });
 }
 
-// Runs over messages stay until the transport goes, which may still write to their memory.
+// Runs over messages stay until the transport goes, since it may still write to their memory.
 void Loop::reap() {
   for (Closing& closing : closing_) {
     if (closing.teams.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What everything that the loop drives works with, in one place. The engine owns it, and it outlives
-// the sets and persistent operations that look at it.
+// The parts that everything the loop drives works with. The engine owns them, and they outlive the
+// sets and persistent operations that look at them.
 #pragma once
 
 #include "base/clock.hpp"
@@ -20,7 +20,7 @@ struct SharedParts {
   const Clock* clock = nullptr;
   observe::Counters* counters = nullptr;
   observe::Timings* timings = nullptr;
-  // The loop's own, filled in by it.
+  // The loop owns these and fills them in.
   const plan::Planner* planner = nullptr;
   transport::Transport* transport = nullptr;
   run::BufferPool* buffers = nullptr;

@@ -77,6 +77,22 @@ TEST(Leavers, AJobOfThousandsNamesTheFirstFew) {
   for (Rank rank = 1; rank < 3000; ++rank) leavers.note(rank);
   EXPECT_LE(leavers.in_order(everyone(3000)).size(), 16u);
   EXPECT_EQ(leavers.first_of(everyone(3000)), 1);
+  // All that left later have given an account, and all name the same two.
+  for (Rank rank = 1; rank < 3000; ++rank) {
+    if (rank != 7 && rank != 5) leavers.tell(rank, {7, 5});
+  }
+  EXPECT_THAT(leavers.in_order(everyone(3000)), testing::SizeIs(16));
+  EXPECT_EQ(leavers.first_of(everyone(3000)), 7);
+}
+
+TEST(Leavers, AccountsOfNonsenseDoNoHarm) {
+  Leavers leavers(3);
+  leavers.note(1);
+  leavers.tell(1, {-1, 3, 1'000'000, 1, 1});
+  leavers.note(1'000'000);
+  EXPECT_THAT(leavers.in_order(everyone(3)), ElementsAre(1));
+  leavers.tell(1, std::vector<Rank>(100'000, 2));
+  EXPECT_THAT(leavers.in_order(everyone(3)), ElementsAre(2, 1));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Who is slow: once per heartbeat every rank tells rank 0 how long its tensors waited for the others;
-// rank 0 judges, and tells everybody. Only while something moves. Pure; the loop sends what this says.
+// Who is slow: once per heartbeat, while something moves, every rank tells rank 0 how long its
+// tensors waited for the others; rank 0 judges and tells all. Pure; the loop sends what this says.
 // Thread: the engine's driver.
 #pragma once
 
@@ -22,7 +22,7 @@ class StragglerReport {
   }
   // Rank 0, at its own beat: the verdict to tell everybody; nothing when nothing moved here.
   std::optional<observe::SlowRank> judge(const observe::RankWait& own);
-  // A verdict stands: whether it names another rank than the last one did.
+  // Takes a verdict; returns whether it names another rank than the last one did.
   bool is_news(const observe::SlowRank& verdict);
 
  private:

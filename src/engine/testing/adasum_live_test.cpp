@@ -34,7 +34,7 @@ Vector back(DType dtype, const Bytes& bytes) {
   return out;
 }
 
-// What a rank gives, as the dtype can hold it.
+// What a rank contributes, as the dtype can hold it.
 Vector given_by(int rank, std::size_t count, DType dtype, std::size_t salt = 0) {
   Vector out(count);
   for (std::size_t i = 0; i < count; ++i) {

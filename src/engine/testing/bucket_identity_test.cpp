@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks of a host whose orders have come apart: each starts another bucket of the same size. Named
-// operations and persistent ones.
+// Two ranks of a host whose orders have come apart: each starts another bucket of the same size.
+// Covers named operations and persistent ones.
 #include "engine/loop/persistent.hpp"
 #include "move/local/testing/local_test_host.hpp"
 #include "run/make_run.hpp"

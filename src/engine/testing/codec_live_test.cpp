@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Codecs in the whole engine: every path gives the bits of a scalar oracle, on every rank.
+// Codecs in the whole engine: every path produces the bits of a scalar oracle, on every rank.
 #include <algorithm>
 #include <cstring>
 
@@ -35,7 +35,7 @@ std::vector<T> tensor_of(int rank, std::size_t count, std::size_t salt = 0) {
   return data;
 }
 
-// Cast, reduced in rank order with one rounding, cast back, divided and scaled.
+// Casts, reduces in rank order with one rounding, casts back, divides and scales.
 template <typename T>
 std::vector<T> oracle(const std::string& codec, ReduceOp op, double prescale, double postscale,
                       const std::vector<std::vector<T>>& given, int ranks) {
@@ -136,7 +136,7 @@ TEST_P(CodecLive, PersistentOperationsAndGroups) {
       ASSERT_TRUE(persistent->start().wait().ok());
       EXPECT_EQ(data, oracle_of_all<float>(path, ReduceOp::average, 1.0, 1.0, 3000, step));
 
-      // A group of which one tensor is left alone by the codec.
+      // A group with one tensor that the codec leaves alone.
       Floats a = tensor_of<float>(engine.rank(), 50, step),
              b = tensor_of<float>(engine.rank(), 9, step);
       std::vector<std::int32_t> c(5, 2'000'001);

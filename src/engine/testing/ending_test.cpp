@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Every ticket gets an answer, however the engine ends: shut down while others submit, from inside a
-// callback, in a forked child, or for want of memory at any point.
+// Every ticket gets an answer, however the engine ends: shut down while others submit, from inside
+// a callback, in a forked child, or out of memory at any point.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,8 +159,8 @@ bool answered_by_the_engine(const Ticket& ticket) {
   return ticket.done();
 }
 
-// One small job of two ranks in which memory runs out on rank 0 (or on any engine thread). True when
-// an allocation failed.
+// Runs one small job of two ranks in which memory runs out on rank 0 (or on any engine thread).
+// Returns whether an allocation failed.
 bool job_without_memory(const Options& options, FailingThread who, int after, int count) {
   ThreadWorld world(2);
   std::atomic<bool> struck{false};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Test support: memory that runs out at a chosen allocation of a chosen thread. The binary's
-// operator new (failing_new_test.cpp) counts down and throws bad_alloc; off unless asked for.
+// operator new (failing_new.cpp) counts down and throws bad_alloc; off unless asked for.
 #pragma once
 
 namespace unisono::engine {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What callers may not ask for is refused at the door, by name and with the mend, and the engine
-// goes on: kinds and names that are its own, and whatever C may pass in.
+// The engine refuses at the door what callers may not ask for, by name and with the fix, and goes
+// on: kinds and names that are its own, and whatever C may pass in.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -52,7 +52,7 @@ TEST(FrontDoorLive, NamesOfTheEngineAreRefused) {
       EXPECT_EQ(engine.prepare_allreduce<float>(name, data).status().code(),
                 Code::invalid_argument);
     }
-    // What calls used for themselves is free for tensors.
+    // Names that calls used for themselves are free for tensors.
     for (const char* name : {"barrier.0", "join", "unison", "unisono"}) {
       EXPECT_TRUE(engine.allreduce<float>(name, data).wait().ok()) << name;
     }

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Floats = std::vector<float>;
 
-// So long that a test which needs it to pass would not end; nothing here may wait for it.
+// So long that a test which had to wait for it would not end; nothing here may wait for it.
 Options patient() {
   Options options;
   options.heartbeat_s = 1000;
@@ -35,9 +35,9 @@ void expect_blame(const Status& status, Rank culprit) {
   EXPECT_NE(status.message().find(cat("rank ", culprit)), std::string::npos) << status.to_string();
 }
 
-// Two members of a set and a bucket that stays in flight between them. The second one's loop is held
-// in a callback; by then it has asked for "stuck", so the first one, which decides for the set, agrees
-// to it, begins, and cannot end it before go.
+// Two members of a set and a bucket that stays in flight between them. The second one's loop is
+// held in a callback; by then it has asked for "stuck", so the first one, which decides for the
+// set, agrees to it, begins it, and cannot end it before go.
 struct Stuck {
   std::binary_semaphore go{0};
   std::latch held{1};
@@ -111,7 +111,7 @@ TEST_P(EveryPath, ASetThatTheLeaverWasNeverInGoesOn) {
 }
 
 // A rank that may not wait any longer leaves a bucket behind: its set ends, and says whose fault it
-// is; a set without it lives.
+// is; a set without it lives on.
 TEST_P(EveryPath, WhatALeaverLeavesUnfinishedEndsItsSetAlone) {
   Stuck stuck;
   run_ranks(3, [&](Engine& engine) {
@@ -135,7 +135,7 @@ TEST_P(EveryPath, WhatALeaverLeavesUnfinishedEndsItsSetAlone) {
   }, options());
 }
 
-// Each leaves once those before it have, by itself or because of what it saw.
+// Each rank leaves once those before it have, by itself or because of what it saw.
 TEST_P(EveryPath, AllNameTheFirstOfSeveralWhoLeft) {
   for (const bool because : {false, true}) {
     std::latch one_left(1), zero_left(1), three_left(1);
@@ -217,8 +217,8 @@ TEST_P(EveryPath, APersistentOperationOfOneWhoLeftFails) {
   }, options());
 }
 
-// Nobody asks a leaver whether it takes part in a planned bucket, so it ends the plan itself. Down a
-// deep tree the others hear of the plan's end by many hands, and of the leave directly.
+// Nobody asks a leaver whether it takes part in a planned bucket, so it ends the plan itself. In a
+// deep tree the others hear of the plan's end through many hands, and of the leave directly.
 class PlannedLeaving : public testing::TestWithParam<std::tuple<const char*, const char*, Rank>> {};
 
 TEST_P(PlannedLeaving, OvertakesNoBucket) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// When the loop beats, and whom it blames for what it hears, under virtual time: the peers are played
-// by the test.
+// When the loop beats, and whom it blames for what it hears, under virtual time. The test plays the
+// peers.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Notes what the loop does, and gives it the news that the test has put in.
+// Records what the loop does, and hands it the news that the test has put in.
 class PlayedTransport final : public transport::Transport {
  public:
   explicit PlayedTransport(int size) : size_(size) {}
@@ -149,7 +149,7 @@ TEST_F(PlayedLoop, BeatsByThePlanHoweverLateItIsCalled) {
   for (std::size_t i = 1; i < played_->beats.size(); ++i) {
     EXPECT_EQ(played_->beats[i] - played_->beats[i - 1], every) << "small delays must not add up";
   }
-  // A rank that was stopped for long starts anew.
+  // A rank that was stopped for long starts again.
   clock_.advance(seconds(100));
   settle();
   EXPECT_EQ(played_->beats.back(), clock_.now());

@@ -56,24 +56,22 @@ struct Episode {
   std::vector<Draw> draws;
 };
 
-Draw draw_one(int n, bool somebody_absent, std::size_t most_bytes, Rng& rng) {
+Draw draw_one(int n, bool somebody_absent, std::size_t max_bytes, Rng& rng) {
   constexpr DType kDTypes[] = {DType::f32,  DType::f64, DType::f16,
                                DType::bf16, DType::i32, DType::u8};
   Draw d;
   const std::uint64_t kind = rng.below(somebody_absent ? 8 : 14);
-  d.kind = kind < 7 ? static_cast<Kind>(kind % 2)
-                    : static_cast<Kind>(std::max<std::uint64_t>(kind - 6, 2) % 8);
-  if (somebody_absent && d.kind > Kind::adasum) d.kind = Kind::sum;
+  d.kind = static_cast<Kind>(kind < 7 ? kind % 2 : std::max<std::uint64_t>(kind - 6, 2));
   d.dtype = kDTypes[rng.below(d.kind == Kind::adasum ? 4 : 6)];
   d.root = static_cast<int>(rng.below(static_cast<std::uint64_t>(n)));
   d.salt = rng.below(1000);
-  const std::size_t most = most_bytes / size_of(d.dtype);
+  const std::size_t most = max_bytes / size_of(d.dtype);
   // Any magnitude from one element to several chunks.
   const std::size_t scale = std::min<std::size_t>(most, std::size_t{4} << rng.below(20));
   d.count = 1 + rng.below(scale);
   if (d.kind >= Kind::allgather)
     d.count = std::max<std::size_t>(d.count / 8, static_cast<std::size_t>(n));
-  // More of those whose tensor is their window.
+  // Draws more of the ranks whose tensor is their window.
   for (int i = 0; i < n; ++i) {
     d.memory.push_back(static_cast<Memory>(rng.below(3) == 0 ? 0 : rng.below(5)));
   }
@@ -110,7 +108,7 @@ std::vector<std::byte> as(DType dtype, const std::vector<float>& values) {
   return out;
 }
 
-// The first row of each member's share; what is left over goes to the first ones.
+// How many rows a member's share has; what is left over goes to the first members.
 std::size_t share_of(std::size_t count, int n, int rank) {
   const auto parts = static_cast<std::size_t>(n);
   return count / parts + (static_cast<std::size_t>(rank) < count % parts ? 1 : 0);
@@ -139,7 +137,7 @@ std::vector<float> expected(const Draw& d, const std::vector<bool>& absent, int 
     case Kind::reducescatter:
       for (std::size_t i = 0; i < share_of(d.count, n, me); ++i) want.push_back(reduced(begin + i));
       break;
-    case Kind::adasum:                      // of equal vectors is that vector
+    case Kind::adasum:                      // of equal vectors it is that vector
     case Kind::broadcast:
       for (std::size_t i = 0; i < d.count; ++i) want.push_back(value_of(d, d.root, i));
       break;

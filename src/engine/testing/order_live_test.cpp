@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The ordering strategies in a running engine: what they cost, and what happens when a step changes.
+// Ordering strategies in a running engine: what they cost, and what happens when a step changes.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -67,8 +67,8 @@ class Trainer {
     }
     return outcome;
   }
-  // From now on all ranks submit in one order and compute in between, so that communication has ended
-  // before the next tensor is submitted, more often than not.
+  // From now on all ranks submit in one order and compute in between, so that communication has
+  // usually ended before the next tensor is submitted.
   void hide_communication() { hidden_ = true; }
   std::uint64_t control_messages() const { return engine_.stats().control_messages; }
 
@@ -79,8 +79,8 @@ class Trainer {
 };
 
 // The ranks, outside the engine: they take steps until none of them has said anything for a while.
-// How long a plan takes to come about is counted in steps; a rank that the machine keeps from running
-// for longer than the others' patience only makes them count again.
+// How long a plan takes to come about is counted in steps; a rank that the machine keeps from
+// running for longer than the others' patience only makes them count again.
 class Together {
  public:
   bool become_silent(Trainer& trainer) {
@@ -98,7 +98,7 @@ class Together {
     }
     return silent;
   }
-  // A rank that goes on at once would make good what it left out, or make the others talk before
+  // A rank that goes on at once would make up for what it left out, or make the others talk before
   // they have counted.
   void meet() { barrier_.arrive_and_wait(); }
 
@@ -135,7 +135,7 @@ TEST(OrderLive, TopoSendsNothingOnceItHasAPlan) {
   }, ordered_by("topo"));
 }
 
-// Nobody looks at what has ended before the step's end: no reason to divide the step.
+// Nobody looks before the step's end at what has ended: there is no reason to divide the step.
 TEST(OrderLive, HiddenCommunicationStaysOneBucket) {
   Together ranks;
   run_ranks(kRanks, [&](Engine& engine) {
@@ -162,7 +162,7 @@ TEST(OrderLive, SwitchingWhileTrainingKeepsSumsRightAndOneOrder) {
     EXPECT_GT(engine.stats().cache_hits, 0u);
     digests[static_cast<std::size_t>(engine.rank())] = engine.stats().order_digest;
   }, ordered_by("coordinator"));
-  // Plans were taken back on the way; what ran is the same on all ranks all the same.
+  // Plans were taken back on the way; even so, what ran is the same on all ranks.
   for (const std::uint64_t digest : digests) EXPECT_EQ(digest, digests.front());
 }
 

@@ -20,7 +20,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The CPUs of every thread of this process whose name is given, as the kernel tells.
+// The CPUs of every thread of this process that has the given name, as the kernel reports.
 std::vector<std::vector<int>> masks_of(const std::string& name) {
   std::vector<std::vector<int>> masks;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Plans and several teams in a running engine: seeded programs with dependencies, in which tensors are
-// left out, added or changed and ranks join early or leave. Whatever a ticket reports as done is the
-// right sum, everything is answered, and all ranks have run one sequence.
+// Plans and several teams in a running engine: seeded programs with dependencies, in which tensors
+// are left out, added or changed and ranks join early or leave. Whatever a ticket reports as done
+// is the right sum, everything is answered, and all ranks have run one sequence.
 // UNISONO_SEEDS=n runs n seeds of each number of teams; a failing seed is printed.
 #include <atomic>
 #include <barrier>
@@ -58,11 +58,11 @@ struct Program {
       tensors.push_back({cat("t", t), std::size_t{1} << rng.below(15), t % waves});
     }
     looks = static_cast<Looks>(rng.below(3));
-    const auto draw = rng.below(12);      // what ends by a time limit only comes seldom
+    const auto draw = rng.below(12);      // what only a time limit ends comes seldom
     change = draw < 10 ? static_cast<Change>(draw / 2) : static_cast<Change>(draw - 5);
     changed = rng.below(count);
-    // What the others wait for until the limit is in the last wave, or the rest of the step would be
-    // late as well.
+    // What the others wait for until the limit is in the last wave; otherwise the rest of the step
+    // would be late as well.
     if (change >= Change::less_on_one) changed = waves - 1;
     odd = static_cast<Rank>(rng.below(static_cast<std::uint64_t>(ranks)));
     leaves = rng.below(3) == 0;
@@ -87,7 +87,7 @@ class Runner {
         program_(program),
         rng_(seed + 77 * static_cast<std::uint64_t>(engine.rank())) {}
 
-  // Gives what failed; sums of what did not are checked here, over the ranks that take part.
+  // Returns what failed; the sums of the rest are checked here, over the ranks that take part.
   std::set<std::string> step(float sum, Change change = Change::none) {
     std::set<std::string> failed;
     std::map<std::string, std::vector<float>> data;
@@ -146,8 +146,8 @@ class Runner {
   Rng rng_;
 };
 
-// Nobody goes on from a changed step before all know how it ended: who left a tensor out would make
-// good for it.
+// Nobody goes on from a changed step before all know how it ended: a rank that left a tensor out
+// would make up for it.
 void run_rank(Engine& engine, const Program& program, std::uint64_t seed, std::barrier<>& together,
               std::uint64_t& digest) {
   Runner runner(engine, program, seed);
@@ -180,7 +180,7 @@ void run_rank(Engine& engine, const Program& program, std::uint64_t seed, std::b
   digest = engine.stats().order_digest;
   together.arrive_and_wait();
   if (!program.leaves || engine.rank() == program.odd) return;
-  // Alone the others cannot sum anything: everything fails, and nothing hangs.
+  // Without that rank the others cannot sum anything: everything fails, and nothing hangs.
   EXPECT_EQ(runner.step(0).size(), program.tensors.size());
 }
 

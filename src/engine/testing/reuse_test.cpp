@@ -30,9 +30,9 @@ struct Held {
 template <typename Cycle>
 void expect_flat(Engine& engine, int cycles, Cycle cycle) {
   const auto held = [&] {
-    // Behind the first all have closed the last one; the engine takes back what it held by the next.
+    // After one barrier all have closed the last one; by the next the engine has it all back.
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(engine.barrier().wait().ok());
-    // One rank counts for all of the process: who counts has the folder open.
+    // One rank counts for the whole process, since whoever counts has the folder open.
     const Held now{engine.arena().used(), engine.rank() == 0 ? open_descriptors() : 0};
     EXPECT_TRUE(engine.barrier().wait().ok());
     return now;
@@ -87,7 +87,7 @@ TEST(Reuse, AThousandPersistentOperationsOneAfterTheOtherStayInSharedMemory) {
   });
 }
 
-// What was started and never finished leaves messages behind; the next operation must not meet them.
+// A run that never finished leaves messages behind; the next operation must not meet them.
 TEST(Reuse, APersistentOperationReleasedInTheMiddleDoesNotDisturbTheNext) {
   for (const char* transport : {"auto", "tcp"}) {
     Options options;

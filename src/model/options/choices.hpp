@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be chosen by name, with one sentence each. The option table, --help, --list and
-// docs/OPTIONS.md read these. How a part is made stands in its own folder, in a registry of rows
-// with the same names (model/options/registry.hpp); "auto" alone may have no row.
+// Everything that can be chosen by name, with one sentence each. The option table, --help, --list
+// and docs/OPTIONS.md read these. The folder of a part says how it is made, in a registry of rows
+// with the same names (model/options/registry.hpp); only "auto" may have no row.
 #pragma once
 
 #include "unisono/options.hpp"
@@ -44,12 +44,12 @@ inline constexpr OptionChoice kTransportChoices[] = {
 };
 
 inline constexpr OptionChoice kIntegrityChoices[] = {
-    {"auth", "a keyed MAC on every frame, so that strangers on the network can neither make, change "
-             "nor repeat one"},
+    {"auth", "a keyed MAC on every frame, so that strangers on the network can neither make, "
+             "change nor repeat one"},
     {"plain", "a checksum that finds damage, for networks nobody else is on"},
 };
 
-// Of an allreduce over messages.
+// The algorithms of an allreduce over messages.
 inline constexpr OptionChoice kAlgorithmChoices[] = {
     {"auto", "chosen by size and number of ranks"},
     {"ring", "2(n-1) steps, sends 2(n-1)/n of the data; many ranks and large data"},

@@ -13,7 +13,7 @@
 namespace unisono {
 namespace {
 
-// What the kernel's fixed-size mask holds.
+// How many CPUs the kernel's fixed-size mask holds.
 constexpr int kCpusMax = 1024;
 
 std::optional<int> parse_cpu(std::string_view text) {
@@ -24,7 +24,7 @@ std::optional<int> parse_cpu(std::string_view text) {
   return cpu >= 0 && cpu < kCpusMax ? std::optional(cpu) : std::nullopt;
 }
 
-// The text up to the separator, which is taken off the front of rest together with it.
+// Returns the text up to the separator and removes both from the front of rest.
 std::string_view next_part(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);

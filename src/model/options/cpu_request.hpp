@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the option cpu_sets says, as a value. The option table checks with it, src/place plans with
-// it. Pure; any thread.
+// What the option cpu_sets says, as a value. The option table uses it to check the text, src/place
+// to plan. Pure; any thread.
 //
 //   off | 0.25 | engine=0-1;input=2-3;compute=4-15
 #pragma once
@@ -21,8 +21,8 @@ struct CpuRequest {
   bool off() const { return fraction == 0 && engine.empty(); }
 };
 
-// Nothing when the text is none of the three forms, the fraction is not between 0 and 1, lists
-// overlap, or engine or compute is left without a CPU.
+// Returns nothing when the text is none of the three forms, the fraction is not between 0 and 1,
+// lists overlap, or engine or compute is left without a CPU.
 std::optional<CpuRequest> parse_cpu_request(std::string_view text);
 
 // "0-3,8" as the kernel writes it, ascending and without repetition; "" is the empty list.

@@ -22,11 +22,11 @@ namespace {
 constexpr std::string_view kPrefix = "UNISONO_";
 constexpr std::string_view kPeerPrefix = "UNISONO_PEER_";
 constexpr const char* kConfigVariable = "UNISONO_CONFIG";
-// Switches stall reports off altogether; it has no row because it is no value of its own.
+// Switches stall reports off altogether; it has no row because it has no value of its own.
 constexpr const char* kStallCheckDisable = "HOROVOD_STALL_CHECK_DISABLE";
 constexpr std::size_t kFileBytesMax = 1 << 20;
 
-// Variables with our prefix that are no options: the launcher's, and the tools'.
+// Variables with our prefix that are not options: those of the launcher and of the tools.
 constexpr std::string_view kOwnVariables[] = {
     "UNISONO_CONFIG",     "UNISONO_RANK",       "UNISONO_SIZE",      "UNISONO_LOCAL_RANK",
     "UNISONO_LOCAL_SIZE", "UNISONO_CROSS_RANK", "UNISONO_CROSS_SIZE", "UNISONO_ADDRESS",
@@ -130,7 +130,7 @@ std::vector<OptionNote> notes_on_variables(std::span<const std::string> names) {
     if (contains(kIgnoredHorovod, name)) {
       notes.push_back({LogLevel::info, cat(name, " is set but has no meaning here; ignored")});
     } else if (name.starts_with(kPeerPrefix)) {
-      continue;                             // which Python `unisono bench` measures a peer with
+      continue;                             // the Python that `unisono bench` measures a peer with
     } else if (name.starts_with(kPrefix) && !contains(known, name)) {
       const std::string_view close = nearest(name, known);
       notes.push_back({LogLevel::warn,

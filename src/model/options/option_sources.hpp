@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Where options come from besides code: a file, the environment, Horovod's names.
-// Precedence: UNISONO_* over HOROVOD_* over the file over the default. Pure but for reading the
-// file; from_environment() alone looks at the process and logs.
+// Precedence: UNISONO_* over HOROVOD_* over the file over the default. Pure except for reading
+// the file; only from_environment() looks at the process and logs.
 #pragma once
 
 #include <span>

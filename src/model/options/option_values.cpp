@@ -6,8 +6,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <vector>
 #include <numeric>
+#include <vector>
 
 #include "base/data/text.hpp"
 
@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// How many bits a suffix shifts by; nullopt when it is none we know.
+// How many bits a suffix shifts by; nullopt when we do not know it.
 std::optional<int> shift_of(std::string_view suffix) {
   static constexpr std::string_view kUnits = "kmgt";
   const std::string word = lower(suffix);

@@ -238,7 +238,7 @@ std::string text_of(const Options& options, const Entry& entry) {
       entry.member);
 }
 
-// What the option is for, and each choice in its words.
+// What the option is for, and each choice with its sentence.
 std::string meaning_of(const OptionRow& row) {
   std::vector<std::string> choices;
   for (const OptionChoice& choice : row.kind.choices) {
@@ -338,7 +338,8 @@ std::string option_table_markdown() {
                           row.alias.empty() ? "" : cat("`", row.alias, "`"), " | ",
                           choices.empty() ? kind_text(row.kind)
                                           : cat("`", join_text(choices, "`, `"), "`"),
-                          " | `", value, "` | ", row.agreed ? "yes" : "no", " | ", meaning_of(row), " |\n"));
+                          " | `", value, "` | ", row.agreed ? "yes" : "no", " | ", meaning_of(row),
+                          " |\n"));
   }
   return text;
 }

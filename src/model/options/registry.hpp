@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The one shape in which a folder lists the parts that it offers: what a part is called, one sentence
-// about it, and how it is made. Names and sentences come from the choices of an option, so a part
-// that cannot be chosen does not compile, and a choice without a part does not either.
+// The one form in which a folder lists the parts that it offers: what a part is called, one
+// sentence about it, and how it is made. Names and sentences come from the choices of an option, so
+// a part that cannot be chosen does not compile, and neither does a choice without a part.
 // Pure; any thread.
 #pragma once
 
@@ -22,8 +22,8 @@ struct RegistryRow {
   Make make;
 };
 
-// Looked up while compiling (constexpr rather than consteval for the sake of clang 14): a name that is
-// no choice is an error there.
+// Looks the name up at compile time, where one that is not a choice is an error. constexpr rather
+// than consteval because of clang 14.
 constexpr OptionChoice choice_named(std::span<const OptionChoice> choices, std::string_view name) {
   for (const OptionChoice& choice : choices) {
     if (choice.name == name) return choice;

@@ -19,8 +19,8 @@ struct Tree {
   std::span<const double> gram;
   std::vector<double> factors;
 
-  // The dot product of what members [a, b) and [c, d) have become. `noise` is how large it may be by
-  // rounding alone.
+  // The dot product of what members [a, b) and [c, d) have become. `noise` is how large it may be
+  // by rounding alone.
   double product(std::size_t a, std::size_t b, std::size_t c, std::size_t d, double* noise) const {
     double sum = 0, size = 0;
     for (std::size_t i = a; i < b; ++i) {
@@ -41,7 +41,7 @@ struct Tree {
   void scale(std::size_t a, std::size_t b, double shared) {
     double noise = 0;
     const double norm = product(a, b, a, b, &noise);
-    // Vectors that have cancelled each other out count as zero, though their sum is not quite.
+    // Vectors that have cancelled each other out count as zero, though their sum is not quite zero.
     if (norm <= noise) return;
     const double factor = 1.0 - shared / (2.0 * norm);
     for (std::size_t i = a; i < b; ++i) pending[i] = factor * factors[i];

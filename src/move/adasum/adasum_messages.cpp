@@ -82,7 +82,7 @@ class AdasumMessages final : public VotingMachine {
   void add_up() {
     phase_ = Phase::sum;
     std::copy(share_.grams().begin(), share_.grams().end(), sums_.begin());
-    // The one algorithm that adds in member order, whatever the number of members.
+    // This is the only algorithm that adds in member order, whatever the number of members.
     machine_ = make_allreduce("direct", contexts_[1], DType::f64, ReduceOp::sum,
                               std::as_writable_bytes(std::span(sums_)));
   }
@@ -104,7 +104,7 @@ class AdasumMessages final : public VotingMachine {
   const std::span<std::byte> data_;
   const Extents shares_;                    // bytes each member combines
   const std::size_t own_;
-  std::vector<std::byte> gathered_;         // the own share of every member, back to back
+  std::vector<std::byte> gathered_;         // this member's share from every member, back to back
   adasum::Share share_;
   std::vector<const std::byte*> bases_;
   std::vector<double> sums_;

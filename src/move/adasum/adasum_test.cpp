@@ -73,7 +73,7 @@ TEST(Adasum, ZeroVectorsChangeNothing) {
 }
 
 TEST(Adasum, VectorsThatCancelCountAsZero) {
-  // 0.1 is no binary fraction: the sum of what cancels is rounding noise, not zero.
+  // 0.1 is not a binary fraction: the sum of what cancels is rounding noise, not zero.
   Vector a(300, 0.1), minus(300, -0.1), c(300, 0.7);
   c[5] = -3;
   expect_near(by_gram({a, minus, c}), c, 1e-12);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Adasum over shared memory. Every member shows its contribution in its window, measures its slice of
-// every tensor across all windows, and shows the dot products behind its contribution. Once all have,
-// it combines its slices where its own contribution stands, which nobody else reads, and everyone
-// takes the result from there. The callers' tensors are written when all of it is complete.
+// Adasum over shared memory. Every member shows its contribution in its window, measures its slice
+// of every tensor across all windows, and shows the dot products behind its contribution. Once all
+// have done so, it combines its slices in place of its own contribution, which nobody else reads,
+// and everyone takes the result from there. The callers' tensors are written when all of the result
+// is complete.
 // Waits: 3. Bytes moved per member: in, once around, and out.
 #include "kernels/linear.hpp"
 #include "move/adasum/adasum.hpp"
@@ -158,7 +159,7 @@ class LocalAdasum final : public LocalMachine {
     phase_ = Phase::deliver;
   }
 
-  // One member's slices at a time, beginning with the own ones, which are still warm.
+  // Delivers one member's slices at a time, beginning with its own, which are still in the cache.
   void deliver() {
     const int owner = (me() + delivered_) % n();
     const std::byte* result = bases_[static_cast<std::size_t>(owner)];

@@ -8,8 +8,8 @@
 
 namespace unisono::move {
 namespace {
-// Chunks of one operation follow each other closely: a helper that slept in between would cost
-// more than its part.
+// Chunks of one operation follow each other closely: waking a helper that slept in between would
+// cost more than its part.
 constexpr int kLooks = 2000;
 // Below this a part is done sooner than a helper hears of it.
 constexpr std::size_t kLeastPart = 32 << 10;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Threads of one rank that share the copying and reducing of an operation. The caller works too, so a
-// crew of one has no thread at all and costs nothing.
+// Threads of one rank that share the copying and reducing of an operation. The caller works too, so
+// a crew of one has no thread at all and costs nothing.
 // Thread: one caller at a time. share() returns when every part is done.
 #pragma once
 

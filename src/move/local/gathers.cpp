@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move without adding, and reducescatter. Each member shows what others need in its
-// window, waits for theirs, and copies what it needs straight to where it belongs.
-// Waits: 1. Bytes per member: copy in what others read, copy out what it receives. Whole windows are
-// shown before anything is taken, so a member's death never leaves a half-written output behind.
+// Collectives that move without adding, and reducescatter. Each member shows in its window what
+// others need, waits for theirs, and copies what it needs straight to where it belongs.
+// Waits: 1. Bytes per member: copy in what others read, copy out what it receives. Whole windows
+// are shown before anything is taken, so a member's death never leaves a half-written output.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -17,7 +17,7 @@ constexpr std::size_t kPieceBytes = 256 << 10;
 // Shows `show_bytes` of this member, then takes pieces from the others' windows.
 class WindowReader : public LocalMachine {
  public:
-  // only_from: the member whose window is all that this one reads; -1: it reads everybody's.
+  // only_from: the only member whose window this one reads; -1: it reads everybody's.
   WindowReader(const LocalTurn& turn, std::size_t show_bytes, int only_from = -1)
       : LocalMachine(turn), show_bytes_(show_bytes),
         only_from_(only_from == me() ? -1 : only_from) {}
@@ -88,7 +88,7 @@ struct Piece {
   std::size_t from, to, bytes;              // offset in its window, offset in out
 };
 
-// Shows one span whole; takes a list of pieces.
+// Shows one whole span and takes a list of pieces.
 class CopyMachine final : public WindowReader {
  public:
   CopyMachine(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
@@ -206,11 +206,8 @@ std::unique_ptr<LocalCollective> make_local_broadcast(LocalTurn turn, int root,
                                                       std::span<std::byte> target) {
   const bool mine = root == turn.team.me();
   std::vector<Piece> pieces;
-  if (!target.empty() && target.data() != source.data()) {
-    pieces.push_back({root, 0, 0, target.size()});
-  } else if (!mine) {
-    pieces.push_back({root, 0, 0, target.size()});
-  }
+  const bool elsewhere = !target.empty() && target.data() != source.data();
+  if (elsewhere || !mine) pieces.push_back({root, 0, 0, target.size()});
   return std::make_unique<CopyMachine>(turn, "broadcast",
                                         mine ? source : std::span<const std::byte>(),
                                         std::move(pieces), target, root);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives inside one host, each one pass over memory that all members map.
-// A caller's tensor is read directly. When a member dies before the whole result stands in shared
-// memory the operation is undone, which leaves the tensor as it was; a tensor that lives in the
-// arena itself is the exception: it is reduced where it stands, and may still be written to until
-// every member knows of the failure.
+// A caller's tensor is read directly. When a member dies before the whole result is in shared
+// memory, the operation is undone, which leaves the tensor as it was. A tensor that lives in the
+// arena itself is the exception: it is reduced in place, and may still be written to until every
+// member knows of the failure.
 // A member that has finished has its memory to itself: nobody reads it or writes to it any more.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 namespace unisono::move {
 
-// Where an operation takes place, and which bucket it moves, so that members that mean different ones
-// find out before they touch each other's data: all of them end in trouble() then. A bucket whose
-// tensors move one after the other has a turn for each. Machines of tests do without a bucket.
+// Where an operation takes place, and which bucket it moves. Members that mean different buckets
+// find out before they touch each other's data, and all of them end in trouble() then. A bucket
+// whose tensors move one after the other has a turn for each. Machines of tests have no bucket.
 struct LocalTurn {
   LocalTurn(LocalTeam& where) : team(where) {}  // NOLINT: implicit on purpose
   LocalTurn(LocalTeam& where, const Bucket& what, const Members& who, std::size_t index = 0)
@@ -34,7 +34,7 @@ struct LocalTurn {
   std::uint64_t identity = 0;
 };
 
-// One tensor of a bucket. A null source is the neutral element, a null target throws its part away.
+// One tensor of a bucket. A null source is the neutral element; without a target its part is lost.
 struct LocalItem {
   const std::byte* source = nullptr;
   std::byte* target = nullptr;
@@ -44,8 +44,8 @@ struct LocalItem {
 };
 
 // How elements pass between a caller's tensor and the bucket when they differ in more than place.
-// Both take `bytes` of the bucket, beginning `from` into the item, and may be called by several
-// threads at once. store also divides and scales what it writes.
+// Both work on `bytes` of the bucket, beginning `from` into the item, and several threads may call
+// them at once. store also divides and scales what it writes.
 struct Translation {
   std::function<void(const LocalItem&, std::size_t from, std::size_t bytes, std::byte* out)> load;
   std::function<void(const LocalItem&, std::size_t from, std::size_t bytes, const std::byte* in)>
@@ -61,7 +61,7 @@ struct LocalReduction {
   std::int64_t divisor = 1;                 // average
   double postscale = 1.0;
   PlanVote vote = PlanVote::run;          // of this member; allreduce only
-  Translation translation = {};           // allreduce only; the scales and the divisor are its own
+  Translation translation = {};           // allreduce only; it scales and divides itself
   std::vector<LocalItem> items;             // back to back
   std::size_t bytes = 0;
 };
@@ -75,14 +75,14 @@ class LocalCollective : public VotingMachine {
   // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
   // member has died, so that an output it has begun to write becomes whole.
   virtual bool committed() const { return false; }
-  // The operation failed: puts back what has been written to the callers' memory. The last call.
+  // The last call, when the operation failed: puts back what was written to the callers' memory.
   virtual void undo() {}
 };
 
 std::unique_ptr<LocalCollective> make_local_allreduce(LocalTurn turn, LocalReduction work);
 // work.op is adasum; every item is a tensor of its own.
 std::unique_ptr<LocalCollective> make_local_adasum(LocalTurn turn, LocalReduction work);
-// What it needs of a window beyond the bucket's bytes, at most.
+// The max bytes it needs in a window beyond those of the bucket.
 std::size_t local_adasum_extra(int members, std::size_t tensors);
 std::unique_ptr<LocalCollective> make_local_reducescatter(LocalTurn turn, LocalReduction work,
                                                           Extents counts,

@@ -3,12 +3,11 @@
 // What all local machines share: their number, and the rule that keeps two operations apart.
 //
 // An operation writes to this rank's board lines and windows of its parity. It may start once every
-// member is done with the operation two before it, the last that used the same ones.
+// member is done with the operation two before it, the last one that used them.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
@@ -42,24 +41,24 @@ class LocalMachine : public LocalCollective {
   std::byte* window_of(int member, std::size_t bytes) const {
     return team_.window_of(member, operation_, bytes);
   }
-  // Shown before the first publish_in(), seen by whoever saw that.
+  // Call it before the first publish_in(): whoever sees that also sees the terms.
   void show_terms(bool resident, PlanVote vote) const {
     my_line().terms.store(turn_.identity << kIdentityShift | (resident ? kResident : 0) |
                               static_cast<std::uint64_t>(vote),
                           std::memory_order_relaxed);
   }
-  // Once every member's terms are shown: learns what they come to. False, with trouble(), when
-  // somebody is at another bucket; what it has shown is not to be touched then.
+  // Call it once every member's terms are shown: it learns what they amount to. Returns false, with
+  // trouble(), when a member is at another bucket; do not touch what that one has shown then.
   bool meet();
   bool meet(int member);                    // the same with one member alone
-  // What meet() would find: all at this bucket, and nobody votes abort.
+  // Whether meet() would find all members at this bucket and no vote for abort.
   bool may_meet() const;
   bool may_meet(int member) const { return same_bucket(terms_of(member)); }
-  // For a member whose own tensor is its window, when it fails: it writes there again, so what others
-  // read of it from now on is not its contribution.
+  // For a failing member whose own tensor is its window: it writes there again, so what others read
+  // of it from now on is not its contribution.
   void withdraw() const;
-  // After reading others' contributions: whether a resident one may have changed under the reader,
-  // who must not publish what came of it. The failure itself is told by other means.
+  // Call it after reading others' contributions: whether a resident one may have changed meanwhile.
+  // The reader must not publish what came of it then. The failure itself is told by other means.
   bool somebody_withdrew() const;
   // Shares a range of the bucket among the rank's threads; no cache line has two writers.
   template <typename Body>
@@ -77,7 +76,7 @@ class LocalMachine : public LocalCollective {
   void publish_done() const { team_.publish(team_.my_board().counters.done, at(0)); }
   std::string late_members() const;
 
-  // Of a line's terms: the vote, flags, and the bucket's identity above them.
+  // A line's terms hold the vote, flags, and the bucket's identity above them.
   static constexpr std::uint64_t kVote = 3, kResident = 4, kWithdrawn = 8;
   static constexpr unsigned kIdentityShift = 16;
 
@@ -85,7 +84,7 @@ class LocalMachine : public LocalCollective {
   const LocalTurn turn_;
   const std::uint64_t operation_;
   Status trouble_;
-  PlanVote vote_ = PlanVote::run;         // these are known once met
+  PlanVote vote_ = PlanVote::run;         // this and the next line are known once met
   bool met_ = false, all_resident_ = false, some_resident_ = false;
 
  private:
@@ -98,10 +97,10 @@ class LocalMachine : public LocalCollective {
   bool refuse(int member);
 };
 
-// Walks the tensors of a bucket over a range of its bytes: body(tensor part, bytes, place in bucket).
+// Calls body(item, offset in it, bytes, place in bucket) for the tensors in a range of the bucket.
 template <typename Body>
 void for_range(const std::vector<LocalItem>& items, std::size_t begin, std::size_t end, Body body) {
-  // Items lie back to back, so the first that reaches past begin is found by halving.
+  // Items lie back to back, so the first that reaches past begin is found by bisection.
   auto it = std::partition_point(items.begin(), items.end(), [&](const LocalItem& item) {
     return item.offset + item.bytes <= begin;
   });
@@ -121,10 +120,10 @@ void scatter_range(const LocalReduction& work, std::size_t begin, std::size_t en
 void finish_range(const LocalReduction& work, std::byte* out, const std::byte* in,
                   std::size_t bytes);
 bool needs_finish(const LocalReduction& work);
-// Whether the bucket holds the caller's very bytes.
+// Whether the bucket holds the caller's bytes unchanged.
 inline bool plain(const LocalReduction& work) { return work.prescale == 1.0 && !work.translation; }
 
-// Where member i's slice of a bucket begins: whole cache lines, so that no line has two writers.
+// Where member i's slice of a bucket begins. Slices are whole cache lines: none has two writers.
 inline std::size_t slice_begin(std::size_t bytes, int i, int n) {
   constexpr std::size_t kLine = 128;
   const std::size_t lines = (bytes + kLine - 1) / kLine;

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce in one pass over shared memory. Member i owns slice i of the bucket.
 //
-// From the callers' memory, chunk by chunk, while each is still in a cache: every member shows chunk
-// c of the slices it does not own in its window; the owner reduces chunk c of its slice, its own part
-// straight from the caller's tensor, into the unused slice of its window; every member takes chunk c
-// of all owners into the caller's tensor. What a taken chunk replaces still stands in the member's
-// own window, so that each survivor puts its tensor back as it was when a member dies before all
-// results are out. Its own slice a member delivers last, once the whole result stands in shared
-// memory and needs nobody to complete it. A member that could not put back (the output is another
-// place, or what it showed was scaled or translated) delivers everything then.
+// From the callers' memory it goes chunk by chunk, while each is still in a cache. Every member
+// shows, in its window, chunk c of the slices it does not own. The owner reduces chunk c of its
+// slice, its own part straight from the caller's tensor, into the unused slice of its window. Every
+// member takes chunk c of all owners into the caller's tensor. What a taken chunk replaces is still
+// in the member's own window, so each survivor puts its tensor back as it was when a member dies
+// before all results are out. A member delivers its own slice last, once the whole result is in
+// shared memory and needs nobody to complete it. A member that could not put its tensor back (the
+// output is another place, or what it showed was scaled or translated) delivers everything then.
 //
-// Arena-resident on all members: no copies; the owner reduces its slice from every member's tensor
-// and writes it to all of them. Resident on some: their tensors serve as windows to read from, while
-// their slices of the result stand in a real window, since others still take them when the tensor is
-// the caller's again.
+// Arena-resident on all members: there are no copies; the owner reduces its slice from every
+// member's tensor and writes it to all of them. Resident on some: their tensors serve as windows to
+// read from, while their slices of the result are in a real window, since others still take them
+// when the tensor is the caller's again.
 //
 // Waits per chunk: 2. Bytes moved per member: 4.5·S from callers' memory with two members, of which
 // 3.5·S to and from main memory; 2·S when resident, which is what reading every input and writing
@@ -26,7 +26,7 @@
 namespace unisono::move {
 namespace {
 
-// The same on every rank.
+// These must be the same on every rank.
 constexpr std::size_t kChunkBytes = 512 << 10;   // half of a usual second-level cache
 constexpr std::size_t kBlockBytes = 8 << 10;     // resident: what is written out while still hot
 constexpr std::size_t kTakeEarly = 4;            // fewer chunks are still in the cache at the end
@@ -166,7 +166,7 @@ class SlicedAllreduce final : public LocalMachine {
     if (reduced_ == shown_ || !team_.all_in(at(reduced_ + 1))) return false;
     return !some_resident_ || (!spoilt_ && (!lacks_result() || team_.has_window(slice_bytes())));
   }
-  // Some members' tensors are not in the arena, so that this one's part of the result needs a place.
+  // Some members' tensors are not in the arena, so this one's part of the result needs a place.
   bool lacks_result() const { return met_ && !all_resident_ && result_ == nullptr; }
   std::size_t slice_bytes() const { return std::max<std::size_t>(slice_end_ - slice_, 1); }
   bool may_take() const {
@@ -277,7 +277,7 @@ class SlicedAllreduce final : public LocalMachine {
         slice_begin(work_.bytes, owner + 1, n()) - slice_begin(work_.bytes, owner, n()));
   }
 
-  // The next piece of what has not been taken, beginning with the own slice, which is still warm.
+  // Delivers the next piece that has not been taken; the own slice first, as it is still cached.
   void deliver() {
     const std::size_t place = (slice_ + delivered_) % work_.bytes;
     int owner = 0;

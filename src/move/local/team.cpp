@@ -11,9 +11,9 @@ namespace unisono::move {
 namespace {
 
 constexpr std::size_t kWindowAlignment = 2 << 20;
-// What two operations gain from not waiting for each other's end is lost in larger ones.
+// In larger operations, what two gain from not waiting for each other's end does not matter.
 constexpr std::size_t kSecondWindowMax = 64 << 20;
-// Done with every operation there could be.
+// The mark of a member that is done with every operation there could be.
 constexpr arena::Mark kClosed = UINT64_MAX;
 
 template <typename Read>
@@ -80,7 +80,7 @@ arena::BoardSlot& LocalTeam::board(int member) const {
 
 void LocalTeam::publish(std::atomic<arena::Mark>& counter, arena::Mark value) const {
   counter.store(value, std::memory_order_release);
-  // One fence for all bells; each ring is then a load unless somebody sleeps.
+  // One fence serves all bells; each ring is then a load unless somebody sleeps.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int member = 0; member < n(); ++member) {
     const Ringer& bell = neighbours_[static_cast<std::size_t>(member)].bell;
@@ -147,7 +147,7 @@ Result<std::optional<std::size_t>> LocalTeam::take_window(std::size_t bytes) {
     if (!is_free(window)) {
       soon = true;
     } else if (found == nullptr || window.busy_until > found->busy_until) {
-      found = &window;                      // the last used is still warm
+      found = &window;                      // the last used one is still in the cache
     }
   }
   if (found != nullptr) {
@@ -164,7 +164,7 @@ Result<std::optional<std::size_t>> LocalTeam::take_window(std::size_t bytes) {
 }
 
 Result<std::size_t> LocalTeam::add_window(std::size_t bytes) {
-  // Those that have become too small are given back when nobody reads them any more.
+  // Windows that have become too small are given back when nobody reads them any more.
   std::erase_if(windows_, [&](const Window& window) {
     if (window.bytes >= bytes || !is_free(window)) return false;
     own_->discard(window.offset, window.bytes);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The members of one process set that share a host, each with a segment all of them map. Collectives
-// between them are one pass over memory: no messages, only counters on the board.
+// The members of one process set that share a host, each with a segment that all of them map.
+// Collectives between them are one pass over memory: no messages, only counters on the board.
 // Thread: the one that drives the engine. Outlives its machines.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -19,19 +18,19 @@ namespace unisono::move {
 
 class LocalTeam {
  public:
-  // neighbours is by member index, this rank included. slot < kBoardSlots. threads: of this rank
-  // that share the work of one operation.
+  // neighbours is by member index, this rank included. slot < kBoardSlots. threads: how many of
+  // this rank share the work of one operation.
   LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::size_t slot, arena::Segment* own,
             arena::Heap* heap, int threads = 1);
   // The same with a slot for each member, on that member's board.
   LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::vector<std::size_t> slots,
             arena::Segment* own, arena::Heap* heap, int threads = 1);
 
-  // This member looks at nobody's board or window any more; nothing may be begun afterwards.
+  // This member looks at nobody's board or window any more; nothing may begin afterwards.
   void close();
-  // Whether the member has said so. When all have, what they shared may be given to others.
+  // Whether the member has closed. When all have, what they shared may be given to others.
   bool has_closed(int member) const;
-  // Only when all have closed.
+  // Call it only when all have closed.
   void give_windows_back();
 
   int n() const { return static_cast<int>(neighbours_.size()); }
@@ -47,8 +46,8 @@ class LocalTeam {
   bool all_out(arena::Mark value) const;
   bool all_done(arena::Mark value) const;
 
-  // Memory at the offsets a member has published for an operation: of what it shows, and of its part
-  // of the result.
+  // The memory at the offsets that a member has published for an operation: what it shows, and its
+  // part of the result.
   std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
   std::byte* result_of(int member, std::uint64_t operation, std::size_t bytes) const;
   const arena::Segment& own() const { return *own_; }
@@ -56,13 +55,13 @@ class LocalTeam {
 
   // The largest window every member is sure to have; the same answer on all of them.
   std::size_t window_max() const;
-  // A window of this rank for one operation: reused once every member is done with it. An operation
-  // starts only when all are done with the one two before, so two windows are enough for it to show
-  // its data while others still read the last one's.
+  // Takes a window of this rank for one operation; it is reused once every member is done with it.
+  // An operation starts only when all are done with the one two before, so two windows are enough
+  // for it to show its data while others still read the last one's.
   // nullopt inside an ok Result: one will be free soon, ask again when has_window().
   Result<std::optional<std::size_t>> take_window(std::size_t bytes);
-  // Whether take_window() would give one or fail, rather than ask for patience. Becomes true when a
-  // member publishes that it is done, which rings whoever sleeps.
+  // Whether take_window() would return a window or fail, rather than return nullopt. Becomes true
+  // when a member publishes that it is done, which rings whoever sleeps.
   bool has_window(std::size_t bytes) const;
   void retire_window(std::size_t offset, std::uint64_t operation);
   std::size_t windows() const { return windows_.size(); }
@@ -74,13 +73,13 @@ class LocalTeam {
     bool taken;
   };
   bool is_free(const Window& window) const;
-  // Whether a window more may be made although one that is large enough will be free soon.
+  // Whether one more window may be made although one that is large enough will be free soon.
   bool may_add(std::size_t bytes) const;
   Result<std::size_t> add_window(std::size_t bytes);
   std::vector<arena::Neighbour> neighbours_;
   int me_;
   std::vector<std::size_t> slots_;          // by member
-  std::vector<std::uint64_t> leases_;       // of those slots, as this team has them
+  std::vector<std::uint64_t> leases_;       // of those slots when this team was made
   arena::Segment* own_;
   arena::Heap* heap_;
   std::uint64_t operation_ = 0;

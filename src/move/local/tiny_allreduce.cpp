@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce of a few KiB or less: everyone shows its whole contribution, waits for one counter of
+// Allreduce of up to kTinyBytes: everyone shows its whole contribution, waits for one counter of
 // each member, and reduces everything itself in member order.
-// Steps: 1 wait. Bytes: every member reads (n-1) contributions. Wins while latency is all there is;
-// up to 96 bytes travel in the cache line of the counter itself.
+// Steps: 1 wait. Bytes: every member reads (n-1) contributions. Wins while only latency counts; up
+// to 96 bytes travel in the cache line of the counter itself.
 #include "move/local/machine.hpp"
 
 namespace unisono::move {
@@ -40,8 +40,8 @@ class TinyAllreduce final : public LocalMachine {
     return work_.bytes <= arena::kInlineBytes ? line_of(member).message
                                        : team_.board(member).tiny[parity()];
   }
-  // Straight into the caller's tensors: all contributions are in shared memory by now, so what is
-  // begun here needs nobody else to end.
+  // Writes straight into the caller's tensors: all contributions are in shared memory by now, so
+  // this needs nobody else to finish.
   void reduce() {
     const std::size_t element = size_of(work_.dtype);
     const bool finish = needs_finish(work_);

@@ -21,7 +21,7 @@ class DirectAllreduce final : public Machine {
       : Machine("allreduce/direct", context),
         own_(context_, dtype, op, slice(dtype, data, context.me()),
              slice(dtype, data, context.me())) {
-    // Starting behind oneself spreads the first messages over all owners.
+    // Starting with the next member spreads the first messages over all owners.
     for (int d = 1; d < context.n(); ++d) {
       const int member = patterns::wrap(context.me() + d, context.n());
       const auto theirs = slice(dtype, data, member);
@@ -43,7 +43,7 @@ class DirectAllreduce final : public Machine {
     bool done = true;
     for (std::size_t i = 0; i < contributions_.size(); ++i) {
       contributions_[i].advance(pass_);
-      // The result lands where the contribution lies, so that must have left first.
+      // The result lands where the contribution lies, so the contribution must have left first.
       results_[i].advance(contributions_[i].done(), pass_);
       done = done && contributions_[i].finished() && results_[i].finished();
     }

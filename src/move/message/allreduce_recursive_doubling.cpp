@@ -3,8 +3,8 @@
 // allreduce, recursive doubling: in round r a member exchanges everything it has with the member
 // whose virtual rank differs in bit r. Members beyond a power of two fold into a neighbour first
 // and get the result at the end (patterns.hpp).
-// Steps: log2 n, two more when n is no power of two. Bytes sent per member: log2 n times the data.
-// Wins when the data is so small that latency is all.
+// Steps: log2 n, two more when n is not a power of two. Bytes sent per member: log2 n times the
+// data. Wins when the data is so small that only latency counts.
 // Each side reduces (lower block) op (upper block), so all members compute the same bits.
 #include <array>
 #include <deque>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every collective machine shares: the step loop, the answer to a failed transfer, the text
 // of a stall report.
-// A failed transfer ends the work for good: step() then says waiting for ever. The engine learns
+// A failed transfer ends the work for good: step() then returns waiting forever. The engine learns
 // of the loss from the transport's listener, closes the transport and destroys the machine.
 // Thread: the one that drives the engine.
 #pragma once

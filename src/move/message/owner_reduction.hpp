@@ -22,7 +22,6 @@ class OwnerReduction {
                  std::span<const std::byte> mine, std::span<std::byte> out);
 
   void advance(Pass& pass);
-  std::size_t segments() const { return segments_; }
   std::size_t done() const { return done_; }  // segments 0 .. done()-1 of out hold the result
   bool finished() const { return done_ == segments_; }
   void add_pending(OpenTransfer& pending) const;

@@ -38,7 +38,7 @@ struct Doubling {
   int core() const { return static_cast<int>(std::bit_floor(static_cast<unsigned>(n))); }
   int extra() const { return n - core(); }
   bool folded() const { return me < 2 * extra(); }
-  bool sits_out() const { return folded() && me % 2 == 1; }  // gives its part to me - 1 and waits
+  bool sits_out() const { return folded() && me % 2 == 1; }  // sends its part to me - 1 and waits
   int virtual_rank() const { return folded() ? me / 2 : me - extra(); }
   int member_of(int virtual_index) const {
     return virtual_index < extra() ? 2 * virtual_index : virtual_index + extra();
@@ -57,7 +57,7 @@ struct BinomialTree {
     const int at = position();
     return at == 0 ? -1 : wrap((at & (at - 1)) + root, n);
   }
-  // How many bits a child may set: the largest subtree is child children() - 1.
+  // How many bits a child may set: the largest subtree is child(child_bits() - 1).
   int child_bits() const {
     const auto at = static_cast<unsigned>(position());
     return at == 0 ? static_cast<int>(std::bit_width(static_cast<unsigned>(n - 1)))

@@ -3,7 +3,7 @@
 // allreduce and allgather around a ring. In step t every member sends slice (me - t) to its right
 // and receives slice (me - t - 1) from its left, which it sends on in step t + 1. allreduce makes
 // 2 (n-1) steps: in the first n-1 what arrives is reduced into the own copy, afterwards it replaces
-// it. allgather makes the last n-1 alone.
+// that copy. allgather makes only the last n-1.
 // Steps: as above. Bytes sent per member: 2 (n-1)/n of the data, (n-1)/n for allgather. Wins with
 // many members and large data: every link carries the same load and each member talks to two.
 // A slice is cut into segments (pieces); one is reduced while the next travels. The pieces a member
@@ -78,7 +78,7 @@ class Ring final : public Machine {
     return sends_open_ < sent_end_ && sends_open_ < sends_done_ + kWindow &&
            sends_open_ < first_received_ + receives_done_;
   }
-  // A piece that comes round again lands where it was sent from, so that must have left first.
+  // A piece that comes round again lands where it was sent from, so the send must be done first.
   bool can_receive() const {
     const std::size_t piece = first_received_ + receives_open_;
     return piece < pieces_.size() && receives_open_ < receives_done_ + kWindow &&

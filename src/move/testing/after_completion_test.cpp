@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Machines over messages, on every transport: a member that has finished destroys its machine, writes
-// to all of its memory and goes on to the next collective while others are still at the last one.
+// Machines over messages, on every transport: a member that has finished destroys its machine,
+// writes to all of its memory and goes on to the next collective while others are still at the last
+// one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

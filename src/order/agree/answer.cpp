@@ -12,10 +12,10 @@
 namespace unisono::order {
 namespace {
 
-// What can run although joined members give nothing but the neutral element.
+// Whether the request can run although joined members contribute only the neutral element.
 bool runs_without_joined(const Request& request) {
   if (request.kind == Collective::barrier) return true;
-  return request.kind == Collective::allreduce && 
+  return request.kind == Collective::allreduce &&
          (request.op <= ReduceOp::product || request.op == ReduceOp::adasum);
 }
 

@@ -14,7 +14,7 @@ struct Answer {
   Response response;
   // Every member sent exactly what the response says, so that each can fill it in by itself.
   bool alike = false;
-  // Of a failure, parallel to the tensors: the members whose requests for it end with it. What
+  // For a failure, parallel to the tensors: the members whose requests for it end with it. What
   // another member has under way under that name is not concerned.
   std::vector<MemberBits> counted{};
   std::int64_t position = -1;           // in the response cache, when it was answered from there

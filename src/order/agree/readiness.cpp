@@ -91,7 +91,7 @@ Unit& Readiness::home_of(Senders who, std::span<const Request> parcel) {
   }
   const std::string& group = parcel.front().group;
   if (!group.empty()) {
-    // A member that is in the group's unit already uses the name a second time, for other tensors.
+    // A member that is already in the group's unit uses the name a second time, for other tensors.
     const auto it = groups_.find(group);
     if (it != groups_.end() && !who.meet(it->second->arrived)) belongs_to(*it->second);
   }

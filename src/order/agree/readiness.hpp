@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Which members have submitted what. A unit, one tensor or one whole group, becomes ready at
-// once, when every member has submitted it or has joined.
+// Which members have submitted what. A unit, one tensor or one whole group, becomes ready as soon
+// as every member has submitted it or has joined.
 //
 // Groups arrive whole (LocalQueue sees to it). Units are found by the names of their tensors and
 // by the name of their group; a submission that connects two units makes them one, which can only
@@ -32,12 +32,12 @@ struct Unit;
 struct Tensor {
   Request canonical;                    // of the first member that submitted
   MemberBits submitted;
-  // Of members that sent something else; those that sent it together share it.
+  // Requests of members that sent something else; those that sent it together share it.
   std::vector<std::pair<int, std::shared_ptr<const Request>>> variants;
   std::vector<std::byte> encoded;       // the canonical request as a member sent it; may be empty
   Unit* unit = nullptr;
 
-  // What the member sent; it has submitted.
+  // What the member sent; it must have submitted.
   const Request& of(int member) const;
 };
 
@@ -66,9 +66,9 @@ class Readiness {
   // `joins` outlives this.
   Readiness(int members, const JoinState& joins) : members_(members), joins_(joins) {}
 
-  // Whether one of them has.
+  // Whether one of them has submitted the name.
   bool has_submitted(Senders who, std::string_view name) const;
-  // One ungrouped request or all requests of one group; none has_submitted(). Moves from them.
+  // Adds one ungrouped request or all requests of one group; none has_submitted(). Moves from them.
   Unit& add(Senders who, std::span<Request> parcel, Time at);
   // The same for an ungrouped request still in its encoded form, without decoding it, when it
   // repeats what another member sent; null otherwise.
@@ -78,9 +78,9 @@ class Readiness {
   void remember(Senders who, std::string_view name, std::span<const std::byte> encoded);
   // A member joined: what waited only for it becomes ready.
   void recheck();
-  // Marks for the next take_ready(), whoever is missing.
+  // Marks the unit for the next take_ready(), whoever is missing.
   void force_ready(Unit& unit);
-  // In the order in which they became ready.
+  // Returns the units in the order in which they became ready.
   std::vector<Unit*> take_ready() { return std::exchange(ready_, {}); }
   bool has_ready() const { return !ready_.empty(); }
   Unit take(Unit& unit);

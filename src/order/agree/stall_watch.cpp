@@ -11,8 +11,8 @@
 namespace unisono::order {
 namespace {
 
-// A report names this many missing ranks one by one; the rest are listed without their last activity.
-constexpr std::size_t kRanksExcused = 8;
+// A report tells the last activity of this many missing ranks; the rest are listed without it.
+constexpr std::size_t kExcusesMax = 8;
 
 std::string seconds_text(Nanos d) { return cat(std::round(nanos_to_seconds(d) * 10) / 10, " s"); }
 
@@ -110,17 +110,18 @@ Stall StallWatch::describe(const Unit& unit, const JoinState& joins, Time now) c
       joined.push_back(rank);
     } else {
       stall.missing.push_back(rank);
-      if (excuses.size() < kRanksExcused) {
+      if (excuses.size() < kExcusesMax) {
         excuses.push_back(cat("rank ", rank, " has not (", excuse(i, now), ")"));
       } else {
         others.push_back(rank);
       }
     }
   }
-  if (!others.empty()) excuses.push_back(cat(ranks_text(others), " have not"));
-  if (!joined.empty()) {
-    excuses.push_back(cat(ranks_text(joined), joined.size() == 1 ? " has" : " have", " joined"));
-  }
+  const auto have = [](const std::vector<Rank>& ranks) {
+    return cat(ranks_text(ranks), ranks.size() == 1 ? " has" : " have");
+  };
+  if (!others.empty()) excuses.push_back(cat(have(others), " not"));
+  if (!joined.empty()) excuses.push_back(cat(have(joined), " joined"));
   const std::string size = unit.is_group() ? cat(" of ", unit.tensors.size(), " tensors") : "";
   stall.sentence = cat(unit.is_group() ? "Group \"" : "Tensor \"", stall.name, "\"", size,
                        " has waited ", seconds_text(stall.waited), ": ",

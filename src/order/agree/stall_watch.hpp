@@ -24,11 +24,11 @@ class StallWatch {
 
   // The member submitted something; `name` is the last thing in its message.
   void heard_from(int member, std::string_view name, Time at);
-  // Asks for an inquiry halfway to each report: what is late is not all seen here.
+  // Asks for an inquiry halfway to each report, since not all that is late is seen here.
   void inquire_first() { inquires_ = true; }
-  // Its first request came, or one that is older.
+  // The unit's first request came, or one that is older.
   void started(Unit& unit);
-  // Appends due reports and the names of tensors due for an inquiry; gives the units past the
+  // Appends due reports and the names of tensors due for an inquiry; returns the units past the
   // limit with what they fail with.
   std::vector<std::pair<Unit*, Status>> check(Readiness& readiness, const JoinState& joins,
                                               Time now, std::vector<Stall>& reports,

@@ -9,7 +9,7 @@
 namespace unisono::order {
 namespace {
 
-// A run costs two bytes or so to open: fewer empty bytes than this are cheaper carried along.
+// Opening a run costs two bytes or so, so fewer empty bytes than this are cheaper carried along.
 constexpr std::uint32_t kGapBytesMin = 3;
 constexpr std::uint64_t kPositionMax = std::uint64_t{1} << 31;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Sets of cache positions on the wire: runs of bytes with one bit a position, where the bits are, or
-// the steps from each position to the next, whichever is shorter.
+// Sets of cache positions on the wire: runs of bytes with one bit a position, only where there are
+// bits, or the steps from each position to the next, whichever is shorter.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The cache strategy: what a step costs once everything is known. And for it and the tree: messages
-// damaged in the middle of a step give a Status, never a crash.
+// damaged in the middle of a step lead to a Status, never a crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct Cost {
   std::size_t messages, bytes;
 };
 
-// Of one step, after two others; each member submits in an order of its own.
+// The cost of one step, after two others; each member submits in an order of its own.
 Cost steady_step(const char* strategy, int members, int radix) {
   OrderSettings settings;
   settings.tree_radix = radix;

@@ -44,11 +44,11 @@ class LocalQueue {
   // An entry that has to go out once more.
   void send_again(Entry& entry);
   Entry* find(std::string_view name);
-  // The entry is answered: gives its request away.
+  // The entry is answered: returns its request.
   Request finish(Entry& entry);
 
-  // Fills in tensors of which only the names came and finishes them; false when one is not here or
-  // counted(entry) is false.
+  // Fills in tensors of which only the names came and finishes them; returns false when one is not
+  // here or counted(entry) is false.
   template <typename Counted>
   bool complete(Response& response, Counted counted) {
     for (Request& tensor : response.tensors) {
@@ -60,7 +60,7 @@ class LocalQueue {
   }
   // Finishes what a Response with everything in it answers. A failure does not concern requests
   // that were not counted(entry, index of the tensor): those names are taken out of it, so that a
-  // request is never failed here and run elsewhere. Gives this rank's own requests.
+  // request is never failed here and run elsewhere. Returns this rank's own requests.
   template <typename Counted>
   std::vector<Request> answered(Response& response, Counted counted) {
     std::vector<Request> own;
@@ -82,15 +82,15 @@ class LocalQueue {
     return own;
   }
 
-  // A failure is about to be given out: what has been submitted since it was decided is none of its
-  // business.
+  // A failure is about to be given out; it does not concern what has been submitted since it was
+  // decided.
   void drop_resubmitted(Response& response) {
     if (response.error.ok()) return;
     std::erase_if(response.tensors,
                   [&](const Request& tensor) { return find(tensor.name) != nullptr; });
   }
 
-  // Gives up everything: names and kinds of what waited, in order of name.
+  // Gives up everything; returns names and kinds of what waited, in order of name.
   std::vector<Request> abandon();
   // The same with everything the requests said, in order of submission.
   std::vector<Request> release();

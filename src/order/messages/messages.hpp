@@ -39,7 +39,7 @@ Result<Request> decode_slice(Rank from, const RequestSlice& slice);
 
 struct Round {
   std::uint64_t counted = 0;            // messages of the receiver that the round takes account of
-  // Of an alike answer only the names of the tensors travel: the receiver has the rest.
+  // An alike answer carries only the names of its tensors: the receiver has the rest.
   std::vector<Answer> answers;
 };
 

@@ -27,7 +27,7 @@ inline std::uint64_t get_varint(ByteReader& in) {
   return 0;
 }
 
-// Text with a short length in front; reading gives a view into the message.
+// Text with a short length in front; reading returns a view into the message.
 inline void put_short_text(ByteWriter& out, std::string_view text) {
   put_varint(out, text.size());
   out.put_raw(std::as_bytes(std::span(text)));

@@ -46,8 +46,8 @@ void Lockstep::observed(std::uint64_t sequence) {
   }
 }
 
-// In the order in which it happened. The memory goes back as well: thousands of members may live in
-// one process.
+// Hands over in the order in which it happened. The memory goes back as well: thousands of members
+// may live in one process.
 void Lockstep::hand_over(Time now) {
   std::vector<Request> held = std::exchange(held_, {});
   const auto observed = std::exchange(held_observed_, {});

@@ -4,10 +4,10 @@
 // back down, also when there is nothing to say (the pacings cycle, gs and nbcs).
 //
 // A member enters a round when its sleep is over, and hands over what was submitted since the last
-// one. A member without children sends its wave up at once; another when all of its children's have
-// come; the first member turns the wave round, and whoever gets it back passes it on and sleeps.
-// The wrapped order speaks at those two points only. What it says to a tree neighbour rides in the
-// wave; what it says to others goes directly, and makes the receiver speak when it arrives.
+// one. A member without children sends its wave up at once, any other when all of its children's
+// have come; the first member turns the wave round, and whoever gets it back passes it on and
+// sleeps. The wrapped order speaks at those two points only. What it says to a tree neighbour rides
+// in the wave; what it says to others goes directly, and makes the receiver speak when it arrives.
 // When a member leaves, no wave can end any more: from then on everything passes at once.
 // Thread: the owner's.
 #pragma once
@@ -97,7 +97,7 @@ class Lockstep final : public Order {
   Time next_begin_{0};
   Nanos in_rounds_{0}, last_round_{0};
   std::vector<Request> held_;           // submitted since this member entered the last round
-  // Observed meanwhile: behind how many of those, and what.
+  // Observed meanwhile: after how many of those, and what.
   std::vector<std::pair<std::size_t, std::uint64_t>> held_observed_;
   Riders to_parent_;
   std::vector<Riders> to_children_;

@@ -147,7 +147,7 @@ class Pair {
                       ->receive(static_cast<Rank>(i), m.bytes, now).ok());
     }
   }
-  // One round in which each member enters late by `late[i]` against its deadline.
+  // One round in which the members enter late0 and late1 after their deadlines.
   void round(Nanos late0, Nanos late1) {
     const Time t0 = std::max(sides_[0]->deadline(), now_) + late0;
     const Time t1 = std::max(sides_[1]->deadline(), now_) + late1;

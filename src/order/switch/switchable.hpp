@@ -3,8 +3,8 @@
 // A strategy that can be replaced while requests are in flight.
 //
 // A request of kind switch_order named "unisono.order/<strategy>" is agreed on by the strategy that
-// runs. Behind the round that answers it every member takes back what is not answered and submits
-// it to the new strategy. The response goes out like any other, so that its ticket resolves; it
+// runs. After the round that answers it every member takes back what is not answered and submits it
+// to the new strategy. The response goes out like any other, so that its ticket resolves; it
 // carries an error when the strategy is unknown.
 #pragma once
 

@@ -23,12 +23,12 @@ class EpochMail {
   // Puts the epoch in front; `lead` goes before it.
   std::vector<std::byte> seal(std::span<const std::byte> message,
                               std::span<const std::byte> lead = {}) const;
-  // What is inside, when it is of this epoch. Older is dropped. Newer is kept for advance() if this
-  // member `has_consented` to a next epoch: nobody can be ahead without, nor by more than one.
+  // Returns what is inside when it is of this epoch. Older is dropped. Newer is kept for advance()
+  // if this member `has_consented` to a next epoch: nobody is ahead without that, nor by two.
   Result<std::optional<std::span<const std::byte>>> open(Rank from,
                                                          std::span<const std::byte> sealed,
                                                          bool has_consented);
-  // The next epoch begins; gives what came early, in order of arrival.
+  // The next epoch begins; returns what came early, in order of arrival.
   std::vector<std::pair<Rank, std::vector<std::byte>>> advance();
 
  private:

@@ -44,7 +44,7 @@ class OrderContract : public testing::TestWithParam<OrderCase> {
     return std::string_view(GetParam().strategy) == "topo" ||
            std::string_view(GetParam().strategy) == "auto";
   }
-  // How many of so many random runs there is time for.
+  // How many of `all` random runs there is time for.
   static std::uint64_t seeds(std::uint64_t all) {
     return affordable_seeds(std::max<std::uint64_t>(paced() ? all / 10 : all, 3));
   }

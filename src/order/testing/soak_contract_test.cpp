@@ -218,7 +218,7 @@ TEST_P(OrderSoakContract, AMemberThatLeavesInTheMiddleFailsWhatNeedsItOnAllOther
     const int members = 3 + static_cast<int>(rng.below(8));
     const int gone = 1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(members - 1)));
     OrderSettings settings;
-    settings.tree_radix = 16;           // with nobody below it whose way it was
+    settings.tree_radix = 16;           // so that the leaver has nobody below it
     VirtualNet n = net(members, seed, settings);
     std::vector<std::vector<Request>> parcels;
     for (std::uint64_t t = 0; t < 4; ++t) parcels.push_back({tensor_request(cat("t", t))});

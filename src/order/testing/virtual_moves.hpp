@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: the data operations of one set, without the data. Every member goes through the same
 // operations one after the other; one ends with the strongest vote of all members once all have
-// entered it, and abort when a member that left had not.
+// entered it, and with abort when a member left without entering it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class VirtualMoves {
   explicit VirtualMoves(std::size_t members) : at_(members), gone_(members) {}
 
   bool entered(std::size_t member) const { return at_[member].entered; }
-  // The member's next operation; false when another member called it something else.
+  // Enters the member's next operation; returns false when another member called it something else.
   bool enter(std::size_t member, const std::string& what, PlanVote vote) {
     at_[member].entered = true;
     Operation& operation = operations_[at_[member].operation];
@@ -31,7 +31,7 @@ class VirtualMoves {
   const std::string& what(std::size_t member) const {
     return operations_.at(at_[member].operation).what;
   }
-  // Of the operation the member has entered; nothing while it has to wait for others.
+  // The vote of the operation the member has entered; nothing while it has to wait for others.
   std::optional<PlanVote> outcome(std::size_t member) const {
     const Operation& operation = operations_.at(at_[member].operation);
     PlanVote strongest = PlanVote::run;

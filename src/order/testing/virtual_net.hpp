@@ -4,7 +4,7 @@
 // drawn from the seed, first in first out between each pair.
 //
 // What was negotiated has run when it is given out, and ends some time later. What was planned runs
-// when all members have come to it (virtual_moves.hpp); behind a response whose vote was not run the
+// when all members have come to it (virtual_moves.hpp); after a response whose vote was not run the
 // planned ones are thrown away, as an engine does. `rounds` has only what ran.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace unisono::order {
 
-// Those that ask all members every time.
+// Strategies that ask all members every time.
 inline constexpr std::array kOrderStrategies = {
     "coordinator",
     "tree",
@@ -98,7 +98,7 @@ class VirtualNet {
       links_[{rank(index), message.to}].push_back(std::move(message.bytes));
     }
   }
-  // Delivers the oldest message of a random link; false when all are empty.
+  // Delivers the oldest message of a random link; returns false when all are empty.
   bool deliver_one() {
     std::vector<std::pair<Rank, Rank>> busy;
     for (const auto& [link, queue] : links_) {
@@ -126,7 +126,7 @@ class VirtualNet {
       }
     }
   }
-  // Until nothing moves, in the time that `cycle` and `horizon` allow.
+  // Runs until nothing moves, in the time that `cycle` and `horizon` allow.
   void settle() {
     settle_now();
     for (int quiet = 0; cycle > Nanos(0) && quiet < kQuietRounds;) {
@@ -183,7 +183,7 @@ class VirtualNet {
   Nanos horizon{0};                     // settle() waits for deadlines this near
 
  private:
-  // A round may say something that only the next can answer, and that something again.
+  // A round may say something that only the next can answer, and so may that one.
   static constexpr int kQuietRounds = 3;
 
   void give_out(std::size_t index, std::vector<Response>& responses) {
@@ -191,7 +191,7 @@ class VirtualNet {
     for (const Response& response : responses) unended_[index].push_back(response);
     if (!responses.front().planned) rounds[index].push_back(std::move(responses));
   }
-  // Enters or ends the oldest response of a member; false when it has to wait.
+  // Enters or ends the oldest response of a member; returns false when it has to wait.
   bool move(std::size_t index) {
     auto& queue = unended_[index];
     if (queue.empty() || !present_[index]) return false;
@@ -230,7 +230,7 @@ class VirtualNet {
     encode_response(response, bytes);
     return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.size()};
   }
-  // Until nothing moves at this time.
+  // Runs until nothing moves at this time.
   void settle_now() {
     for (bool moved = true; moved;) {
       moved = false;

@@ -21,7 +21,7 @@ std::int32_t priority_of(const TopoUnit& unit) {
          })->priority;
 }
 
-// Shorter than the units when there is a cycle.
+// Returns fewer units than there are when there is a cycle.
 std::vector<std::size_t> linear_extension(const std::vector<TopoUnit>& units,
                                           const Rankings& rankings, const Edge& edge) {
   const std::size_t count = units.size();
@@ -101,8 +101,8 @@ bool sound(const TopoGraph& graph) {
 std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
                                         const std::vector<std::vector<std::uint32_t>>& positions,
                                         const Lesson& merged, std::size_t bucket_bytes_max) {
-  // What was seen done was answered before, so every edge points forward in every iteration; only
-  // a lesson that was shortened says more than that, and a cycle cannot come of it.
+  // What was seen done was answered before, so every edge points forward in every iteration. Only a
+  // lesson that was shortened says more; checking the positions keeps cycles out.
   const Edge edge = [&](std::size_t a, std::size_t b) {
     return merged.edge(a, b) &&
            std::all_of(positions.begin(), positions.end(),

@@ -20,7 +20,7 @@ class IterationBalance {
   void answered(const Response& response);
   // Nothing else was answered, nothing changed, and no tensor is two ahead of another.
   bool fits(const TopoPlan& plan) const;
-  // Besides, all tensors were answered equally often: an iteration ends here.
+  // In addition, all tensors were answered equally often: an iteration ends here.
   bool level(const TopoPlan& plan) const;
 
  private:

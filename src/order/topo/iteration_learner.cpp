@@ -14,7 +14,7 @@ namespace {
 using Runs = std::vector<std::uint32_t>;
 
 constexpr std::uint64_t kUnseen = UINT64_MAX;
-// Of all runs of a lesson: 1 MiB of them.
+// Max bounds in all runs of a lesson: 1 MiB of them.
 constexpr std::size_t kBoundsMax = std::size_t{1} << 18;
 
 bool well_formed(const Runs& runs, std::uint32_t units) {
@@ -22,7 +22,7 @@ bool well_formed(const Runs& runs, std::uint32_t units) {
          std::adjacent_find(runs.begin(), runs.end(), std::greater_equal<>()) == runs.end();
 }
 
-// A unit is in the union while it is in a run of one or of both.
+// A unit is in the union when it is in a run of one or of both.
 Runs unite(const Runs& a, const Runs& b) {
   if (a.empty() || a == b) return b;
   if (b.empty()) return a;
@@ -57,7 +57,7 @@ bool Lesson::merge(const Lesson& other) {
 bool Lesson::edge(std::size_t from, std::size_t to) const {
   const Runs& runs = needs[to];
   const auto after = std::upper_bound(runs.begin(), runs.end(), from);
-  return (after - runs.begin()) % 2 == 1;  // behind a begin and before its end
+  return (after - runs.begin()) % 2 == 1;  // after a begin and before its end
 }
 
 void Lesson::shorten() {
@@ -109,7 +109,7 @@ void IterationLearner::observed(std::uint64_t sequence) {
   if (seen_at == kUnseen) seen_at = seen_++;
 }
 
-// When the response's tensors were submitted: a group was with its last tensor.
+// When the response's tensors were submitted; a group counts from its last tensor.
 std::uint64_t IterationLearner::take_moment(const Response& response) {
   std::uint64_t moment = 0;
   for (const Request& tensor : response.tensors) {
@@ -196,7 +196,7 @@ std::vector<std::vector<std::uint32_t>> IterationLearner::positions() const {
   return positions;
 }
 
-// An edge that came from chance drops out: it has to show in every iteration.
+// An edge has to show in every iteration, so one that came from chance drops out.
 std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
   Runs runs;
   const bool free = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {

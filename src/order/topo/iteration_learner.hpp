@@ -33,12 +33,12 @@ struct Lesson {
   // By unit: the runs of units it may need, as begin, end, begin, end, ... in order, none empty.
   std::vector<std::vector<std::uint32_t>> needs;
 
-  // What any of the two needs. False when they are not about the same iterations.
+  // Adds what the other needs. Returns false when they are not about the same iterations.
   bool merge(const Lesson& other);
   // Whether unit `to` may need unit `from`.
   bool edge(std::size_t from, std::size_t to) const;
-  // Runs that are too many to send become one run for each unit, from its first to its last: what
-  // is in between is then needed as well, as far as it comes earlier.
+  // When there are too many runs to send, each unit keeps one, from its first to its last: what is
+  // in between is then needed as well, as far as it comes earlier.
   void shorten();
   void encode(ByteWriter& out) const;
   static Lesson decode(ByteReader& in);  // check in.finished() afterwards
@@ -55,7 +55,7 @@ class IterationLearner {
   // Inputs that only this member sees, in the order in which they happened.
   void submitted(const Request& request) { submitted_at_[name_hash(request)] = seen_; }
   void observed(std::uint64_t sequence);
-  // Inputs that all members see alike. Gives how many equal iterations in a row have been closed,
+  // Input that all members see alike. Returns how many equal iterations in a row have been closed,
   // when this response closes one; 0 when it does not.
   int answered(const Response& response);
 

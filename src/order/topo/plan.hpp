@@ -29,7 +29,7 @@ bool plannable(std::span<const Request> tensors);
 bool travel_together(const Request& a, const Request& b);
 // Priority does not count in these two: members may differ in it, and it orders a plan only once.
 bool same_operation(const Request& a, const Request& b);
-// Of everything but the name.
+// A hash of everything but the name.
 std::uint64_t signature_of(const Request& request);
 
 class TopoPlan {

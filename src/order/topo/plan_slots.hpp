@@ -3,9 +3,9 @@
 // The slots of a plan on one member: which of its tensors are submitted, which bucket comes next,
 // and what has been given out and not ended.
 //
-// Positions count buckets since the plan began and never wrap. What fills a slot is the
-// plan's operation, so only its turn, its place in the order of submission, is kept. A tensor given
-// out may fill its slot again: that is the next iteration's.
+// Positions count buckets since the plan began and never wrap. What fills a slot is the plan's
+// operation, so only its turn, its place in the order of submission, is kept. A tensor given out
+// may fill its slot again: that is for the next iteration.
 // Thread: the owner's.
 #pragma once
 
@@ -29,7 +29,7 @@ class PlanSlots {
   bool next_full() const { return missing_[next_ % missing_.size()] == 0; }
   std::size_t filled() const { return filled_; }
   std::uint64_t next() const { return next_; }
-  // Gives out the next bucket with what is there, and its tensors as planned.
+  // Gives out the next bucket with what is there; returns its tensors as planned.
   const std::vector<Request>& give_out();
   // Positions given out and not ended.
   std::size_t unended() const { return given_.size(); }

@@ -4,7 +4,7 @@
 //
 //   what happens here                                  the next bucket goes out
 //   its slots are full                                 run
-//   ... and something came that is not in the plan     last, and nothing after it
+//   ... and something came that is not in the plan     run_then_stop, and nothing after it
 //   slots stay open although it is high time           abort, and nothing after it
 //
 // It is high time when nothing happened here for `patience` while something waits; with something
@@ -42,11 +42,11 @@ class PlannedRun {
   void nudged(std::uint64_t position);
   void member_left() { member_left_ = true; }
   void negotiate(Time now, std::vector<Response>& responses);
-  // The position behind which this member will not go, once known; to be told to all.
+  // The position beyond which this member will not go, once known; to be told to all.
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
   Time deadline() const;
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
-  // True: the plan is over.
+  // Returns whether the plan is over.
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
   // After the plan is over.
@@ -75,7 +75,7 @@ class PlannedRun {
   std::uint64_t nudge_ = 0;             // positions below this are to be given out soon
   std::optional<std::uint64_t> stopped_at_;
   bool joining_ = false, member_left_ = false, impatient_ = false;
-  Time active_at_;                      // something happened here last
+  Time active_at_;                      // when something last happened here
 };
 
 }  // namespace unisono::order

@@ -52,7 +52,7 @@ Status TopoTalk::pass_on(std::optional<Lesson>& of_all) {
   own_.reset();
   for (const int child : children_) {
     Lesson& lesson = below_.find(child)->second;
-    // Beyond this attempt: it came to nothing, and this member will see so too.
+    // The child is beyond this attempt: it came to nothing, and this member will see so, too.
     if (lesson.attempt > merged.attempt) return {};
     if (!merged.merge(lesson)) {
       return malformed(members_.rank_of(child), "it learned from other responses");

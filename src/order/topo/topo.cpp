@@ -25,7 +25,7 @@ constexpr std::uint64_t kWorthIt = 4;
 
 bool is_consent(std::string_view name) { return name.starts_with(kConsentPrefix); }
 
-// A failure lists no tensor where the request came too late to be meant; its error names it still.
+// A failure lists no tensor where the request came too late to be meant; its error still names it.
 std::string_view name_of(const Response& response) {
   return response.tensors.empty() ? std::string_view(response.error.culprit().tensor)
                                   : std::string_view(response.tensors.front().name);
@@ -174,7 +174,7 @@ class Topo final : public Order {
     round_ended(now);
   }
 
-  // One more of the common sequence.
+  // One more response of the common sequence.
   void observe(const Response& response, Time now) {
     const int equal = learn_.answered(response);
     level_.answered(response);
@@ -264,7 +264,7 @@ class Topo final : public Order {
     std::vector<Request> unanswered = release();
     replaced_ += inner_->counts();
     // Members come here at different times: what the old inner order still says is void, and what
-    // the new one of others says already is kept.
+    // the new one of other members already says is kept.
     inner_ = make_inner_(members_, inner_settings());
     for (const Rank rank : left_) inner_->member_left(rank, now);
     for (const auto& [from, message] : mail_.advance()) {
@@ -307,7 +307,7 @@ class Topo final : public Order {
     if (!offered.ok()) return offered.status();
     if (offered->attempt > attempt_) return malformed(from, "it sends a plan nobody asked for");
     talk_.send_plan(offered.value());
-    // Late when the attempt failed without this member, which had joined.
+    // The offer is late when the attempt failed without this member, which had joined.
     const bool awaited = state_ == State::proposing && plan_ == nullptr;
     if (offered->attempt == attempt_ && awaited) accept(std::move(offered->plan), now);
     return {};

@@ -13,9 +13,9 @@
 //   adopted    a round ends with all planned tensors answered        planned
 //              equally often
 //              something else was answered                           learning
-//   planned    a bucket ended with a vote other than run          learning
+//   planned    a bucket ended with a vote other than run             learning
 //
-// While planned, what is not in the plan waits; see topo_planned.hpp for how a plan ends.
+// While planned, what is not in the plan waits; see planned.hpp for how a plan ends.
 #pragma once
 
 #include <functional>

@@ -211,7 +211,7 @@ TEST(Topo, LearnsAgainAfterEachKindOfChange) {
       change.apply(changed);
       for (int i = 0; i < 3; ++i) net.add_step(i, changed[static_cast<std::size_t>(i)]);
       ASSERT_TRUE(net.run()) << net.trouble();
-      // What one member gave less or more now stays one behind or fails; both settle.
+      // What one member submitted less or more now stays one behind or fails; both settle.
       EXPECT_GT(steps_until_planned(net, step), 0);
       EXPECT_LT(net.now().ns, 20'000'000'000);
     }

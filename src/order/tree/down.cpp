@@ -89,7 +89,7 @@ bool TreeOrder::apply(DownMessage& down, Time now) {
   return true;
 }
 
-// For what is kept on the way: the names are no longer under way, for those the answer counted.
+// Tells what is held on the way that the names are answered, for those the answer counted.
 void TreeOrder::note_answered(const Answer& answer) {
   if (!held_) return;
   const bool failed = !answer.response.error.ok();
@@ -155,7 +155,7 @@ void TreeOrder::remember(const Answer& answer, std::vector<Request> own) {
       cache_.touch(position);
       return;
     }
-    // It gave way earlier in this round.
+    // The entry gave way earlier in this round.
   }
   if (!CacheStore::cacheable(response)) return;
   if (own.size() != response.tensors.size()) own.clear();

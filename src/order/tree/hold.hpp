@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What an inner node of the tree keeps back: parcels that not yet all of its subtree submitted.
+// What an inner node of the tree keeps back: parcels that not all of its subtree has submitted yet.
 //
 // A parcel goes up once, for all, when this member and every child's subtree sent exactly the same.
 // What cannot be waited for goes up member by member, at once: parcels that disagree about a name

@@ -61,7 +61,7 @@ class UpBatch {
   void ready(std::uint32_t position) { ready_.push_back(position); }
   void invalid(std::uint32_t position) { invalid_.push_back(position); }
   void whole(std::span<const std::byte> parcel, Nanos age);
-  // Parcels that are the same and follow each other become one.
+  // Equal parcels that follow each other become one.
   void some(const MemberBits& members, std::span<const std::byte> parcel, Nanos age);
   void activity(LastActivity activity) { activities_.push_back(std::move(activity)); }
   // The position means something else from now on.

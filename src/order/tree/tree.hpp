@@ -3,18 +3,18 @@
 // The tree strategy, and with a response cache the cache strategy.
 //
 // Members form a tree (tree_shape.hpp). What a member submits goes to its parent; an inner node
-// passes a parcel on when all of its subtree submitted the same (tree_hold.hpp), so that the root
-// counts its children, not the members. The root decides rounds (tally.hpp), which go down the tree
+// passes a parcel on when all of its subtree submitted the same (hold.hpp), so that the root counts
+// its children, not the members. The root decides rounds (tally.hpp), which go down the tree
 // unchanged. Messages per round: at most 1 up and 1 down for each member.
 //
 // With the cache a parcel that was answered before is one bit, and so is its answer. Bits are
-// reduced on the way up (cache_board.hpp). A cached name that is submitted with something else in
-// it, or has waited too long, is asked to be erased, in the same message; the root erases it at a
-// place of the response sequence, and whoever has sent the bit then sends the request instead. So
-// at the root a name is counted either as bits or as requests, never both.
-// Joins and caching do not mix: the root clears the cache when the first member joins, and it
-// fills again after all have joined. A join leaves only when no bit of its member is under way,
-// so that what was submitted before the join is counted before it.
+// reduced on the way up (board.hpp). When a cached name is submitted with something else in it, or
+// has waited too long, the same message asks to erase it; the root erases it at a place of the
+// response sequence, and whoever has sent the bit then sends the request instead. So at the root a
+// name is counted either as bits or as requests, never both.
+// Joins and caching do not mix: the root clears the cache when the first member joins, and it fills
+// again after all have joined. A join leaves only when no bit of its member is under way, so that
+// what was submitted before the join is counted before it.
 // Thread: the owner's.
 #pragma once
 
@@ -67,7 +67,7 @@ class TreeOrder final : public Order {
     bool left = false;
   };
 
-  // Up: this member's own requests, and its children's messages (tree_up.cpp).
+  // Up: this member's own requests, and its children's messages (up.cpp).
   void send_own(Time now);
   void send_parcel(Parcel parcel, Time now);
   bool send_bit(Parcel parcel, Time now);
@@ -79,7 +79,7 @@ class TreeOrder final : public Order {
   void ask_erase(std::uint32_t position);
   void flush_late(Time now);
 
-  // Down: rounds (tree_down.cpp).
+  // Down: rounds (down.cpp).
   void decide(Time now, OrderOutput& out);
   Status receive_down(std::span<const std::byte> message, Time now);
   bool apply(DownMessage& down, Time now);
@@ -109,7 +109,7 @@ class TreeOrder final : public Order {
   CacheStore cache_;
   bool caching_;
   std::vector<Entry*> mine_;            // by position: what this member sent as a bit
-  std::vector<bool> asked_;             // by position: to be erased
+  std::vector<bool> asked_;             // by position: asked to be erased
   std::size_t bits_under_way_ = 0;      // how many mine_ has
   Entry* join_held_back_ = nullptr;
   UpBatch batch_;

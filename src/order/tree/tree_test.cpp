@@ -52,7 +52,7 @@ TEST(MemberBits, RangesAndSetsAgreeWithSingleBits) {
 
 class DeepTree : public OrderContract {
  protected:
-  // Member 5 and 6 are children of 2, which is a child of the root.
+  // Members 5 and 6 are children of 2, which is a child of the root.
   static OrderSettings deep() {
     OrderSettings settings;
     settings.tree_radix = 2;

@@ -41,8 +41,8 @@ void TreeOrder::send_parcel(Parcel parcel, Time now) {
   send_request(parcel, now);
 }
 
-// Whether the parcel is what this member sent when the response was cached. If the cache knows
-// something else under one of its names, that has to go.
+// Sends a bit, and returns true, if the parcel is what this member sent when the response was
+// cached. If the cache knows something else under one of its names, that has to go.
 bool TreeOrder::send_bit(Parcel parcel, Time now) {
   const CacheStore::Place* first = cache_.find(parcel.front()->request.name);
   bool same = first != nullptr && cache_.at(first->position)->tensors.size() == parcel.size();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Adasum over messages: the buffer holds the members' shares back to back, so that each share travels
-// as one; tensors are cut apart while they are encoded and put together while they are decoded.
+// Adasum over messages: the buffer holds the members' shares back to back, so that each share
+// travels as one; tensors are cut apart while encoded and put together while decoded.
 #include "move/adasum/adasum.hpp"
 #include "run/kinds/allreduce_run.hpp"
 #include "run/kinds/kinds.hpp"
@@ -48,7 +48,7 @@ class AdasumRun final : public EncodedRun {
   PlanVote moved_vote() const override { return voting_->vote(); }
 
   std::vector<std::size_t> counts_;         // elements of each tensor
-  move::VotingMachine* voting_ = nullptr;   // machine_, as what it is
+  move::VotingMachine* voting_ = nullptr;   // machine_, by its own type
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ class LocalTensorRun final : public OverMemory<TensorRun> {
   using OverMemory::OverMemory;
 
  private:
-  // Each must know where its rows lie in the windows of the others: all counts of all members.
+  // To know where its rows lie in the others' windows, each needs all counts of all members.
   std::size_t counts_each() const override { return members(); }
 
   move::LocalTurn turn(std::size_t index) const {

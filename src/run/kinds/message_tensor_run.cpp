@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Gathers, scatters, broadcasts and barriers over messages: a tensor travels in a buffer of the engine
-// and arrives there, or in a result that the ticket owns.
+// Gathers, scatters, broadcasts and barriers over messages: a tensor travels in a buffer of the
+// engine and arrives there, or in a result that the ticket owns.
 #include "kernels/kernels.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/tensor_run.hpp"

@@ -32,7 +32,7 @@ class OverMemory : public Kind {
   // Between two machines there is none, and a next one may never come.
   move::LocalCollective* local() const { return this->machine_ == nullptr ? nullptr : local_; }
 
-  move::LocalCollective* local_ = nullptr;  // machine_, as what it is
+  move::LocalCollective* local_ = nullptr;  // machine_, by its own type
 };
 
 }  // namespace unisono::run

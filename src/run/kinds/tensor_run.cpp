@@ -16,9 +16,9 @@ move::Step TensorRun::step() {
   return move::Step::advanced;
 }
 
-// The machine has ended: its tensor's rows follow their counts, or the next tensor.
+// The machine has ended: after counts come the rows of its tensor, after rows the next tensor.
 Status TensorRun::start_next() {
-  // Gone before anything can fail: an ended machine would say that the result it stands for is whole.
+  // Reset before anything can fail: an ended machine would claim that its result is whole.
   machine_.reset();
   if (counting_) {
     counting_ = false;

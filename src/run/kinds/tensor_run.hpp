@@ -3,7 +3,7 @@
 // A bucket whose tensors move one after the other, each by a machine of its own: everything but
 // allreduce.
 //
-// How an alltoall learns who gives how many rows to whom: the order agrees on the rows of every
+// How an alltoall learns who sends how many rows to whom: the order agrees on the rows of every
 // member, n numbers; equal parts follow from those. Uneven parts travel with the data, in a small
 // collective before the rows. Which of them, and whether it runs at all, follows from what all
 // members know alike.
@@ -23,10 +23,10 @@ class TensorRun : public BucketRun {
   const Status& trouble() const final { return trouble_.ok() ? BucketRun::trouble() : trouble_; }
 
  protected:
-  // A machine for the current tensor, whose counts are known when it is an alltoall.
+  // Starts a machine for the current tensor, whose counts are known when it is an alltoall.
   virtual Status start_current(Tensor& tensor) = 0;
-  // A machine that brings the counts of an uneven alltoall, which tensor.splits is this member's
-  // part of, to tensor.counts.
+  // Starts a machine that brings the counts of an uneven alltoall to tensor.counts; tensor.splits
+  // is this member's part of them.
   virtual Status start_counts(Tensor& tensor) = 0;
   // How many numbers of each sender tensor.counts holds.
   virtual std::size_t counts_each() const = 0;
@@ -37,7 +37,7 @@ class TensorRun : public BucketRun {
   static std::span<const std::int64_t> extents_of(const Tensor& tensor) {
     return tensor.extents == nullptr ? std::span<const std::int64_t>() : *tensor.extents;
   }
-  // The result is the ticket's, of the shape that the geometry says.
+  // The ticket owns the result, which has the shape that the geometry says.
   Status own_rows(Tensor& tensor, CollectiveGeometry& geometry);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// How a member's vote travels at the end of a fused buffer: one element for "run_then_stop" and one for
-// "abort", written so that the reduction itself answers whether any member said so. Pure.
+// How a member's vote travels at the end of a fused buffer: one element for "run_then_stop" and one
+// for "abort", written so that the reduction itself answers whether any member said so. Pure.
 // With 8-bit integers a sum of more than 255 flags would wrap; such tensors are not planned.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace unisono::run {
 
 inline constexpr std::size_t kVoteFlags = 2;
 
-// Sums, averages and the like find a 1 among zeros; products, minima and conjunctions a 0 among ones.
+// Sums, averages and the like find a 1 among zeros; products, minima and "and" find a 0 among ones.
 inline bool flag_is_zero(ReduceOp op) {
   return op == ReduceOp::product || op == ReduceOp::min || op == ReduceOp::logical_and;
 }

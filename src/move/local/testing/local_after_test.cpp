@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Whoever has finished writes to its memory at once: random operations over random kinds of memory,
-// members far ahead of each other. Nobody may still read what was handed back, nor write to it.
+// A member that has finished writes to its memory at once: random operations over random kinds of
+// memory, members far ahead of each other. Nobody may still read or write what was handed back.
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +29,7 @@ struct Operation {
   Kind kind = Kind::allreduce;
   DType dtype = DType::f32;
   ReduceOp op = ReduceOp::sum;
-  double scale = 1.0;                       // before and, undone, after
+  double scale = 1.0;                       // applied before and undone after
   int root = 0;
   std::vector<Memory> memory;
   std::vector<Bytes> inputs, wants;
@@ -132,7 +132,7 @@ Operation draw(int n, Rng& rng) {
   constexpr std::size_t kCounts[] = {1, 7, 33, 1000, 9001, 40'003, 300'001};
   constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::i64, DType::u8};
   Operation o;
-  // Half of them allreduces: the only ones that use a caller's memory as a window.
+  // Half of them are allreduces, the only ones that use a caller's memory as a window.
   o.kind = rng.below(2) == 0 ? Kind::allreduce : static_cast<Kind>(rng.below(kKinds));
   o.dtype = kDTypes[o.kind == Kind::adasum ? rng.below(2) : rng.below(4)];
   o.op = o.kind == Kind::adasum ? ReduceOp::adasum
@@ -145,7 +145,7 @@ Operation draw(int n, Rng& rng) {
   const std::size_t element = size_of(o.dtype);
   o.wants.resize(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
-    // More of those whose tensor is their window.
+    // More members than by chance have their tensor as their window.
     auto memory = static_cast<Memory>(rng.below(3) == 0 ? 0 : rng.below(kMemories));
     if (memory == Memory::absent && o.kind > Kind::adasum) memory = Memory::user;
     o.memory.push_back(memory);

@@ -100,7 +100,7 @@ TEST_P(LocalVote, AbortTouchesNothingAndRunThenStopTakesPart) {
       EXPECT_EQ(machines[i]->vote(), vote);
       EXPECT_TRUE(inputs[i] == (vote == PlanVote::abort ? before[i] : want));
     }
-    // The next operation of the team is none the worse.
+    // The team's next operation works as usual.
     machines.clear();
     inputs = before;
     for (int i = 0; i < 3; ++i) {

@@ -48,9 +48,9 @@ class LocalTestHost {
   Doorbell& bell(int i) { return *bells_[i]; }
 
   using Machines = std::vector<std::unique_ptr<LocalCollective>>;
-  // Steps members in random order until all have finished. finished(i) may put member i's next one in
-  // the place of the old. Holds every machine to what an engine that sleeps counts on: who waited is
-  // not ready, and somebody is ready as long as there is work.
+  // Steps members in random order until all have finished. finished(i) may replace member i's
+  // machine with its next one. Checks what an engine that sleeps counts on: a machine that waited
+  // is not ready, and some machine is ready as long as there is work.
   void run_all(Machines& machines, const std::function<void(std::size_t)>& finished) {
     while (true) {
       std::vector<std::size_t> open, ready;
@@ -93,7 +93,6 @@ class LocalTestHost {
 using Bytes = std::vector<std::byte>;
 
 inline Bytes filled(DType dtype, std::size_t count, Rng& rng) {
-  Bytes raw(count * size_of(DType::f32));
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(static_cast<int>(rng.below(9)) - 2);
   Bytes out(count * size_of(dtype));

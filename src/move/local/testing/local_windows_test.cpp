@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Windows between two operations: the second shows its data while others still read the first's, and
-// where memory is too short for that it sleeps until they are done. Counted in steps.
+// Windows between two operations: the second shows its data while others still read the first's,
+// and where memory is too short for that it sleeps until they are done. Counted in steps.
 #include <poll.h>
 
 #include "move/local/testing/local_test_host.hpp"
@@ -20,14 +20,14 @@ bool rung(Doorbell& bell) {
   return ::poll(&event, 1, 0) == 1;
 }
 
-// Two members; member 0 has finished its first operation, member 1 has all it needs but still reads.
+// Member 0 of two has finished its first operation; member 1 has all it needs but still reads.
 struct OneAhead {
   explicit OneAhead(std::size_t segment_bytes) : host(2, 5, 1, segment_bytes) {
     for (std::size_t i = 0; i < 2; ++i) {
       data[i].assign(kBytes, std::byte(0));
       machines[i] = make_local_allreduce(host.team(static_cast<int>(i)), over(data[i]));
     }
-    // Member 1 is a step behind its last one, whatever member 0 does.
+    // Member 1 stops one step before its last, whatever member 0 does.
     while (machines[0]->step() == Step::advanced || machines[1]->step() == Step::advanced) {
       if (machines[1]->committed()) break;
     }

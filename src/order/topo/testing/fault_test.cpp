@@ -224,7 +224,7 @@ struct Kept {
 constexpr Kept kKept[] = {
     {Fault::tensors, 17},    // a failure met a request submitted after it was decided
     {Fault::tensors, 82},    // the same, with the round already received
-    {Fault::members, 1},     // join behind a pipelined step
+    {Fault::members, 1},     // join after a pipelined step
     {Fault::members, 2610},  // the first member leaves while one member begins the plan
 };
 

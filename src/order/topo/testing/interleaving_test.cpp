@@ -95,7 +95,7 @@ class Explorer {
     return names;
   }
 
-  // Members that run the same program are told apart by nothing, so they are put in order.
+  // Nothing tells members that run the same program apart, so they are put in order.
   std::string key(const State& state) const {
     std::vector<std::string> parts;
     for (const MemberState& m : state) {

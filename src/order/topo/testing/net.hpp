@@ -6,8 +6,8 @@
 // The data plane runs the responses of a member through one or more channels, in each one after the
 // other; planned ones all share the first. An operation ends on a member when every member has come
 // to it; with a planned one all get the strongest vote. Orders are told of ends in sequence. What
-// is planned behind a bucket whose vote was not run is thrown away, as an engine does. trouble() names
-// the first promise that was broken.
+// is planned after a bucket whose vote was not run is thrown away, as an engine does. trouble()
+// names the first promise that was broken.
 //
 // Programs look at what has ended only where they wait for it: before an operation that comes after
 // another, before a name is used again, and at the end of a step. The orders are told so.
@@ -67,17 +67,17 @@ class TopoNet {
   void add_step_all(const TopoStep& step) {
     for (int i = 0; i < size(); ++i) add_step(i, step);
   }
-  // Does not wait for a step to end before it begins the next.
+  // Programs do not wait for a step to end before they begin the next.
   void pipeline() { pipelined_ = true; }
-  // Members submit in the order of the step, with so much compute in between that whatever can happen
-  // has happened; nobody looks.
+  // Members submit in the order of the step, with so much compute in between that whatever can
+  // happen has happened; nobody looks.
   void hide_communication() { hidden_ = true; }
   // Messages on this link arrive only when nothing else can happen.
   void slow_link(int from, int to) { slow_ = {from, to}; }
   // The member leaves once its program is done.
   void leave_at_end(int index) { at(index).leaves = true; }
 
-  // Until all programs are done and everything is answered; false when something broke.
+  // Runs until all programs are done and everything is answered; false when something broke.
   bool run(std::size_t actions_max = 200'000) {
     for (std::size_t i = 0; i < actions_max && trouble_.empty(); ++i) {
       now_ = now_ + Nanos(1'000);
@@ -262,7 +262,7 @@ class TopoNet {
       return true;
     }
     const std::optional<PlanVote> strongest = moves.outcome(me);
-    // Nobody waits for a member that left where everybody was asked: the order has failed that.
+    // Where everybody was asked, nobody waits for a member that left: the order has failed that.
     if (!strongest || (!front.planned && *strongest == PlanVote::abort)) return false;
     moves.end(me);
     end(index, channel, *strongest);
@@ -296,7 +296,7 @@ class TopoNet {
     tell_ended(member);
   }
 
-  // Everything planned behind the entry.
+  // Drops everything planned after the entry.
   void drop_planned(Member& member, std::deque<Unended>::iterator entry) {
     for (const Response& later : member.channels.front()) {
       if (!later.planned) fail("something negotiated came out during a plan");
@@ -341,7 +341,7 @@ class TopoNet {
     for (VirtualMoves& moves : moves_) moves.leave(static_cast<std::size_t>(index));
     for (int i = 0; i < size(); ++i) {
       if (at(i).gone) continue;
-      // Saying goodbye is the last thing it sends.
+      // The goodbye is the last thing it sends.
       auto& last = links_[{index, i}];
       for (; !last.empty(); last.pop_front()) receive(index, i, last.front());
       at(i).order->member_left(rank(index), now_);

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/arguments.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/data/text.hpp"
+#include "exit_codes.hpp"
+#include "order/order.hpp"
+#include "order/pacing/pacing.hpp"
+#include "plan/planner.hpp"
+#include "testing/folder.hpp"
+#include "testing/printed.hpp"
+
+namespace unisono::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+Words for_tiny(const Words& arguments) {
+  Words line{"--model", "tiny"};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return line;
+}
+
+SimulateSettings simulate_settings(const Words& line) {
+  const SimulateArguments parsed = parse_simulate_arguments(line);
+  EXPECT_EQ(parsed.exit_code, -1) << join_text(line, " ");
+  return parsed.settings;
+}
+
+// What a wrong line is answered with.
+std::string simulate_complaint(const Words& line) {
+  SimulateArguments parsed;
+  const Printed printed = printed_by([&] { parsed = parse_simulate_arguments(line); });
+  EXPECT_EQ(parsed.exit_code, kWrongUsage) << join_text(line, " ");
+  EXPECT_EQ(printed.out, "");
+  return printed.err;
+}
+
+Words names_in(const auto& table) {
+  Words names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+TEST(SimulateArguments, AModelAloneIsEnough) {
+  const SimulateSettings settings = simulate_settings(for_tiny({}));
+  EXPECT_EQ(settings.base.workload.name, "tiny");
+  EXPECT_EQ(settings.base.network.name, "10gbe");
+  EXPECT_EQ(settings.base.fusion_bytes, 64 << 20);
+  EXPECT_THAT(settings.ranks, ElementsAre(8));
+  EXPECT_THAT(settings.orders, ElementsAre("cache"));
+  EXPECT_EQ(settings.command, "unisono simulate --model tiny");
+}
+
+TEST(SimulateArguments, ListsAreTakenApart) {
+  const SimulateSettings settings = simulate_settings(
+      for_tiny({"--ranks", "8,64,512", "--order", "tree,topo", "--pacing", "gs,event"}));
+  EXPECT_THAT(settings.ranks, ElementsAre(8, 64, 512));
+  EXPECT_THAT(settings.orders, ElementsAre("tree", "topo"));
+  EXPECT_THAT(settings.pacings, ElementsAre("gs", "event"));
+}
+
+TEST(SimulateArguments, AllIsEveryNameThereIs) {
+  const SimulateSettings settings = simulate_settings(
+      for_tiny({"--order", "all", "--pacing", "all", "--planner", "all"}));
+  EXPECT_EQ(settings.orders, names_in(order::order_table()));
+  EXPECT_EQ(settings.pacings, names_in(order::pacing_table()));
+  EXPECT_EQ(settings.planners, names_in(plan::planner_table()));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--order", "tree,all"})),
+              HasSubstr("no order \"all\""));
+}
+
+TEST(SimulateArguments, AnUnknownNameIsAnsweredWithWhatIsKnown) {
+  EXPECT_THAT(simulate_complaint(for_tiny({"--order", "tree,cahce"})),
+              HasSubstr("no order \"cahce\"; did you mean cache?"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--pacing", "sometimes"})),
+              HasSubstr("no pacing \"sometimes\"; one of event, cycle, gs, nbcs"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "groop"})),
+              HasSubstr("no planner \"groop\"; did you mean groups?"));
+  EXPECT_THAT(simulate_complaint({"--model", "nothing"}),
+              HasSubstr("no model \"nothing\"; see unisono simulate --list"));
+}
+
+TEST(SimulateArguments, AWorkloadIsAModelOrATraceAndNotBoth) {
+  constexpr const char* kOne = "give one of --model NAME, --trace FILE and --study NAME";
+  EXPECT_THAT(simulate_complaint({}), HasSubstr(kOne));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--trace", "step.json"})), HasSubstr(kOne));
+  const TestFolder folder;
+  const std::string trace = folder.file(
+      "step.json", R"({"tensors": [{"name": "a", "bytes": 8, "ready_us": 20}]})");
+  EXPECT_EQ(simulate_settings({"--trace", trace}).base.workload.compute_us, 20);
+}
+
+TEST(SimulateArguments, ListsAndStudiesNeedNoWorkload) {
+  EXPECT_TRUE(simulate_settings({"--list"}).list);
+  EXPECT_EQ(simulate_settings({"--study", "oversleep"}).study, "oversleep");
+}
+
+TEST(SimulateArguments, ComputeTakesAsLongAsIsSaidAndMayHandOverAtItsEnd) {
+  const SimulateSettings settings = simulate_settings(for_tiny({"--compute-ms", "50", "--at-end"}));
+  EXPECT_EQ(settings.base.workload.compute_us, 50e3);
+  for (const sim::WorkloadTensor& tensor : settings.base.workload.tensors) {
+    EXPECT_EQ(tensor.ready_us, 50e3);
+  }
+}
+
+TEST(SimulateArguments, ANetworkIsANameOrItsParameters) {
+  EXPECT_EQ(simulate_settings(for_tiny({"--network", "100gbe"})).base.network.name, "100gbe");
+  EXPECT_EQ(simulate_settings(for_tiny({"--network", "alpha=5e-5,beta=1e-9"})).base.network.name,
+            "alpha=5e-5,beta=1e-9");
+  for (const char* text : {"pigeon", "alpha=5e-5", "alpha=x,beta=1e-9", "alpha=1,beta=-1"}) {
+    EXPECT_THAT(simulate_complaint(for_tiny({"--network", text})), HasSubstr("--network "));
+  }
+}
+
+TEST(SimulateArguments, StragglersKillsAndPartitionsAreRead) {
+  const sim::Faults faults =
+      simulate_settings(for_tiny({"--straggler", "3=1.5", "--straggler", "0=2", "--kill", "7@0.5",
+                                  "--partition", "8@100-250"}))
+          .base.faults;
+  ASSERT_EQ(faults.stragglers.size(), 2U);
+  EXPECT_EQ(faults.stragglers[0].rank, 3);
+  EXPECT_EQ(faults.stragglers[0].factor, 1.5);
+  ASSERT_EQ(faults.kills.size(), 1U);
+  EXPECT_EQ(faults.kills[0].rank, 7);
+  EXPECT_EQ(faults.kills[0].at_ms, 0.5);
+  ASSERT_EQ(faults.partitions.size(), 1U);
+  EXPECT_EQ(faults.partitions[0].boundary, 8);
+  EXPECT_EQ(faults.partitions[0].from_ms, 100);
+  EXPECT_EQ(faults.partitions[0].until_ms, 250);
+}
+
+TEST(SimulateArguments, AWrongFaultIsNamedWithTheWayToWriteIt) {
+  const auto expect_named = [](const char* option, const Words& texts) {
+    for (const std::string& text : texts) {
+      EXPECT_THAT(simulate_complaint(for_tiny({option, text})),
+                  HasSubstr(cat(option, " ", text, ": write RANK")));
+    }
+  };
+  expect_named("--straggler", {"3", "=2", "x=2", "3=", "3=fast", "3=1.5x", "3=0", "3=-1"});
+  expect_named("--kill", {"3", "@5", "3@", "3@x", "3.5@1", "3@5ms"});
+  expect_named("--partition", {"8", "8@100", "8@100-", "8@-250", "8-100@250", "x@1-2"});
+}
+
+TEST(SimulateArguments, SizesAndTimesOfTheTuningAreRead) {
+  const SimulateSettings settings = simulate_settings(
+      for_tiny({"--fusion-bytes", "1M", "--cycle-ms", "5", "--radix", "4"}));
+  EXPECT_EQ(settings.base.fusion_bytes, 1 << 20);
+  EXPECT_NEAR(nanos_to_seconds(settings.base.tuning.cycle), 5e-3, 1e-8);
+  EXPECT_EQ(settings.base.tuning.tree_radix, 4);
+  EXPECT_THAT(simulate_complaint(for_tiny({"--fusion-bytes", "much"})),
+              HasSubstr("--fusion-bytes much: as 64M"));
+}
+
+TEST(SimulateArguments, GroupsArePlannedAsGroupsUnlessAPlannerWasNamed) {
+  EXPECT_THAT(simulate_settings(for_tiny({"--groups", "2"})).planners, ElementsAre("groups"));
+  EXPECT_THAT(simulate_settings(for_tiny({"--groups", "2", "--planner", "single"})).planners,
+              ElementsAre("single"));
+}
+
+TEST(SimulateArguments, NumbersOutOfTheirRangeAreWrongUsage) {
+  const std::vector<Words> lines{{"--ranks", "0"},    {"--ranks", "8,many"},
+                                 {"--jitter", "3"},   {"--iterations", "0"},
+                                 {"--cycle-ms", "0"}, {"--study-scale", "2"},
+                                 {"--no-such-option"}};
+  for (const Words& line : lines) EXPECT_NE(simulate_complaint(for_tiny(line)), "");
+}
+
+}  // namespace
+}  // namespace unisono::tools

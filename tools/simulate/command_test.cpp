@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/command.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/data/text.hpp"
+#include "exit_codes.hpp"
+#include "testing/folder.hpp"
+#include "testing/printed.hpp"
+
+namespace unisono::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Two ranks that agree on almost nothing.
+Printed simulated(int wanted_code, const std::vector<std::string>& more) {
+  std::vector<std::string> line{"--model", "tiny", "--ranks", "2", "--iterations", "1"};
+  line.insert(line.end(), more.begin(), more.end());
+  int code = -1;
+  Printed printed = printed_by([&] { code = simulate_command(line); });
+  EXPECT_EQ(code, wanted_code) << join_text(line, " ") << "\n" << printed.err;
+  return printed;
+}
+
+TEST(SimulateCommand, ThereIsARowPerCombinationInTheOrderGiven) {
+  const Printed printed =
+      simulated(kSuccess, {"--order", "tree,cache", "--planner", "wfbp,single", "--json", "-"});
+  const auto document = nlohmann::json::parse(printed.out);
+  std::vector<std::string> rows;
+  for (const auto& row : document.at("results")) {
+    rows.push_back(cat(row.at("order").get<std::string>(), " ",
+                       row.at("planner").get<std::string>()));
+  }
+  EXPECT_THAT(rows, ElementsAre("tree wfbp", "tree single", "cache wfbp", "cache single"));
+}
+
+TEST(SimulateCommand, AFileGetsTheJsonAndStandardOutputTheTable) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.json";
+  const Printed printed = simulated(kSuccess, {"--json", path});
+  EXPECT_THAT(printed.out, HasSubstr("tiny: 4 tensors"));
+  EXPECT_EQ(nlohmann::json::parse(text_of_file(path)).at("results").size(), 1U);
+}
+
+TEST(SimulateCommand, AJobThatDiesIsAFailureThatIsStillReported) {
+  const Printed printed = simulated(kJobFailed, {"--kill", "1@5"});
+  EXPECT_THAT(printed.out, HasSubstr("Failed:\ncache, event, 2 ranks, at "));
+}
+
+TEST(SimulateCommand, SettingsThatCannotBeAreWrongUsage) {
+  EXPECT_THAT(simulated(kWrongUsage, {"--kill", "2@5"}).err, HasSubstr("no rank 2 to kill"));
+  EXPECT_THAT(simulated(kWrongUsage, {"--straggler", "2=3"}).err, HasSubstr("no rank 2 to slow"));
+  EXPECT_NE(simulated(kWrongUsage, {"--study", "no-such-study"}).err, "");
+}
+
+TEST(SimulateCommand, AFileThatCannotBeWrittenIsAFailure) {
+  const Printed printed = simulated(kJobFailed, {"--json", "/no/such/folder/out.json"});
+  EXPECT_THAT(printed.err, HasSubstr("cannot write /no/such/folder/out.json"));
+}
+
+}  // namespace
+}  // namespace unisono::tools

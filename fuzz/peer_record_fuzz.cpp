@@ -15,7 +15,7 @@ rendezvous::PeerRecord example() {
   peer_record.size = 2;
   peer_record.host = "node-7";
   peer_record.pid = 4711;
-  peer_record.address = "[::1]:29500";
+  peer_record.addresses = "[::1]:29500";
   peer_record.unix_name = "unisono-1";
   peer_record.place = "boot/net";
   peer_record.local_rank = 1;
@@ -40,7 +40,7 @@ void take_apart(std::span<const std::byte> bytes) {
 
 std::vector<Bytes> seeds() {
   rendezvous::PeerRecord plain;
-  plain.address = "127.0.0.1:1";
+  plain.addresses = "127.0.0.1:1";
   return {rendezvous::encode_peer_record(example()), rendezvous::encode_peer_record(plain),
           bytes_of("[fe80::1]:65535")};
 }

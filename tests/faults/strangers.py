@@ -13,10 +13,12 @@ import struct
 import threading
 
 MAGIC = b"UNISONO\n"
+VERSION = 3
 HELLO_BYTES, ANSWER_BYTES, MAC_BYTES = 64, 80, 32
 
 
-def hello(version: int = 2, purpose: int = 0, rank: int = 1, size: int = 2, to: int = 0) -> bytes:
+def hello(version: int = VERSION, purpose: int = 0, rank: int = 1, size: int = 2,
+          to: int = 0) -> bytes:
     return MAGIC + struct.pack("<HBBiiiQ", version, purpose, 0, rank, size, to, 0) + os.urandom(32)
 
 

@@ -58,6 +58,6 @@ def test_another_protocol_version_is_told_both() -> None:
         answer = strangers.talk(job.port, strangers.hello(version=99), answer_bytes=80)
         assert answer[:8] == strangers.MAGIC
         version, verdict = struct.unpack_from("<HB", answer, 8)
-        assert (version, verdict) == (2, 1)
+        assert (version, verdict) == (strangers.VERSION, 1)
         for rank in job.ranks:
             assert rank.finish() == 0

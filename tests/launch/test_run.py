@@ -239,7 +239,7 @@ def test_agent_protocol_over_a_stand_in_for_ssh(tmp_path):
     result = run("-H", "a:1,b:2", "--rsh", shell, "sh", "-c",
                  "echo $UNISONO_HOST $UNISONO_RANK $UNISONO_LOCAL_RANK/$UNISONO_LOCAL_SIZE; "
                  "[ -n \"$UNISONO_ADDRESS\" ] || exit 9")
-    if "cannot listen" in result.stderr or "cannot resolve" in result.stderr:
+    if "no address of this host can be reached" in result.stderr:
         pytest.skip("this machine has no address but loopback")
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == ["[0] a 0 0/1", "[1] b 1 0/2", "[2] b 2 1/2"]

@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
-#include <netdb.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,11 +11,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <vector>
 
 #include "base/os/fd.hpp"
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
-#include "rendezvous/connect/sockets.hpp"
+#include "rendezvous/connect/addresses.hpp"
 #include "run/session.hpp"
 #include "run/supervisor.hpp"
 
@@ -47,39 +45,27 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-std::string first_interface_address() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return "";
-  std::string found;
-  for (const ifaddrs* at = list; at != nullptr && found.empty(); at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET ||
-        (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) {
-      continue;
-    }
-    char text[NI_MAXHOST];
-    if (::getnameinfo(at->ifa_addr, sizeof(sockaddr_in), text, sizeof text, nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
-      found = text;
-    }
-  }
-  ::freeifaddrs(list);
-  return found;
-}
-
-// The address of this host under which the others know it.
-std::string choose_bind_host(const JobSpec& job, const std::string& host) {
-  if (!job.several_hosts) return "127.0.0.1";
+// Where the others may reach this host: first the address under which they know it.
+Result<std::vector<std::string>> own_addresses(const JobSpec& job, const std::string& host) {
+  if (!job.several_hosts) return std::vector<std::string>{"127.0.0.1"};
+  std::string known;
   // Where the launcher's ssh arrived is an address that works from outside.
   if (const char* connection = std::getenv("SSH_CONNECTION")) {
     std::istringstream fields(connection);
-    std::string client, client_port, server;
-    fields >> client >> client_port >> server;
-    if (!server.empty()) return server;
+    std::string client, client_port;
+    fields >> client >> client_port >> known;
   }
-  const auto named = rendezvous::local_address_towards({host, 1});
-  if (named && (named.value() == host || !rendezvous::is_loopback(named.value())))
-    return named.value();
-  return first_interface_address();
+  if (known.empty()) {
+    const auto named = rendezvous::local_address_towards({host, 1});
+    if (named && named.value() == host) known = host;
+  }
+  // A host that was named by its loopback address is this one, with all its ranks.
+  if (!known.empty() && rendezvous::is_loopback(known)) return std::vector<std::string>{known};
+  auto all = rendezvous::addresses_to_publish(rendezvous::interface_addresses(), "");
+  if (!all || known.empty()) return all;
+  std::erase(*all, known);
+  all->insert(all->begin(), known);
+  return all;
 }
 
 class LocalSession final : public HostSession {
@@ -93,21 +79,22 @@ class LocalSession final : public HostSession {
   const std::string& host() const override { return host_; }
 
   void open() override {
-    bind_host_ = choose_bind_host(job_, plan_.host);
+    const auto hosts = own_addresses(job_, plan_.host);
+    if (!hosts) return fail(hosts.status());
+    const bool one = hosts.value().size() == 1;
+    bind_host_ = one ? hosts.value().front() : "";
     if (plan_.ranks.front().rank != 0) {
       pending_.push_back({Event::Kind::ready, -1, 0, ""});
       return;
     }
-    auto listener = rendezvous::listen_tcp(bind_host_, 0);
+    auto listener =
+        one ? rendezvous::listen_tcp(bind_host_, 0) : rendezvous::listen_everywhere(0);
     const auto port = listener ? rendezvous::port_of(*listener) : Result<int>(listener.status());
-    if (!port) {
-      failed_ = true;
-      pending_.push_back({Event::Kind::host_failed, -1, 1, port.status().message()});
-      return;
-    }
+    if (!port) return fail(port.status());
     listener_ = std::move(*listener);
-    pending_.push_back(
-        {Event::Kind::ready, -1, 0, rendezvous::address_text(bind_host_, port.value())});
+    std::vector<rendezvous::HostPort> addresses;
+    for (const std::string& host : hosts.value()) addresses.push_back({host, port.value()});
+    pending_.push_back({Event::Kind::ready, -1, 0, rendezvous::addresses_text(addresses)});
   }
 
   void start(const std::string& address) override {
@@ -165,6 +152,11 @@ class LocalSession final : public HostSession {
     return fd.get();
   }
 
+  void fail(const Status& why) {
+    failed_ = true;
+    pending_.push_back({Event::Kind::host_failed, -1, 1, why.message()});
+  }
+
   std::vector<std::string> environment_for(const RankPlan& rank, const std::string& address,
                                            int key_fd) const {
     std::map<std::string, std::string> all;
@@ -184,7 +176,7 @@ class LocalSession final : public HostSession {
     all["UNISONO_LOCAL_SIZE"] = cat(rank.local_size);
     all["UNISONO_ADDRESS"] = address;
     all["UNISONO_KEY_FD"] = cat(key_fd);
-    all["UNISONO_BIND_HOST"] = bind_host_;
+    if (!bind_host_.empty()) all["UNISONO_BIND_HOST"] = bind_host_;
     all["UNISONO_HOST"] = host_;
     if (rank.rank == 0) all["UNISONO_LISTEN_FD"] = cat(listener_.get());
     add_torch_variables(rank, all);
@@ -275,7 +267,8 @@ class LocalSession final : public HostSession {
   JobSpec job_;
   HostPlan plan_;
   rendezvous::JobKey key_;
-  std::string host_, bind_host_;
+  std::string host_;
+  std::string bind_host_;                   // "": every address of this host
   const int torch_port_ = free_port();
   Fd listener_;
   std::vector<Child> children_;

@@ -36,6 +36,12 @@ void BootstrapLoop::call(const Hello& hello, Fd connecting) {
   calls_.push_back({hello, std::move(connecting), std::make_unique<ClientHandshake>(key_, hello)});
 }
 
+void BootstrapLoop::hang_up(Purpose purpose, Rank to) {
+  std::erase_if(calls_, [&](const Call& call) {
+    return call.hello.purpose == purpose && call.hello.to == to;
+  });
+}
+
 // Returns true when the call has ended, with success or with an error.
 bool BootstrapLoop::advance(Call& call) {
   if (!call.connected) {

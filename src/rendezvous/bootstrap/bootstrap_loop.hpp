@@ -34,6 +34,8 @@ class BootstrapLoop {
   Fd take_first_listener();
   // `connecting` comes from start_tcp or start_unix.
   void call(const Hello& hello, Fd connecting);
+  // Ends a call that has not been answered.
+  void hang_up(Purpose purpose, Rank to);
   std::size_t calls_pending() const { return calls_.size(); }
 
   // Sleeps until something is ready or `until`, then advances all handshakes, calls and channels.

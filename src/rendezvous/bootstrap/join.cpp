@@ -21,6 +21,7 @@
 #include "rendezvous/bootstrap/bootstrap_loop.hpp"
 #include "rendezvous/bootstrap/rendezvous.hpp"
 #include "rendezvous/connect/probe.hpp"
+#include "rendezvous/connect/addresses.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "transport/registry.hpp"
 
@@ -36,28 +37,24 @@ bool is_any_address(const std::string& host) {
 
 // How this rank reaches rank 0, or how it is reached when it is rank 0 itself.
 struct Door {
-  Fd listener;          // accepts connections from peers; on rank 0, from all ranks
-  std::string address;  // of that listener, as peers should connect to it
-  HostPort zero;        // rank 0's address
+  Fd listener;                      // accepts connections from peers; on rank 0, from all ranks
+  std::vector<HostPort> addresses;  // of that listener, as peers may connect to it
+  std::vector<HostPort> zero;       // rank 0's, in the order to try
   JobKey key{};
 };
 
-Result<std::string> own_address() {
-  auto address = local_address_towards({host_name(), 1});
-  if (address && !is_loopback(*address)) return address;
-  return Status(Code::unavailable, cat("the name of this host (", host_name(),
-                                       ") does not lead to an address that "
-                                       "other hosts reach; set UNISONO_BIND_HOST on rank 0"));
-}
-
-Status open_listener(const std::string& bind_host, const std::string& seen_as, int port,
-                     Door& door) {
-  auto listener = listen_tcp(bind_host, port);
+// Listens where others can reach this rank; `bind_host` as addresses_to_publish() takes it.
+Status open_listener(const std::string& bind_host, int port, Door& door) {
+  const std::string wanted = is_any_address(bind_host) ? "" : bind_host;
+  auto seen_as = addresses_to_publish(interface_addresses(), wanted);
+  if (!seen_as) return seen_as.status();
+  auto listener = seen_as->size() == 1 && !wanted.empty() ? listen_tcp(seen_as->front(), port)
+                                                          : listen_everywhere(port);
   if (!listener) return listener.status();
   const auto bound = port_of(*listener);
   if (!bound) return bound.status();
   door.listener = std::move(*listener);
-  door.address = address_text(seen_as, bound.value());
+  for (const std::string& host : *seen_as) door.addresses.push_back({host, bound.value()});
   return {};
 }
 
@@ -72,29 +69,23 @@ Status open_as_zero(const LaunchIdentity& launched, JobFile& file, Door& door) {
     ::fcntl(door.listener.get(), F_SETFL, ::fcntl(door.listener.get(), F_GETFL) | O_NONBLOCK);
     const auto port = port_of(door.listener);
     if (!port) return port.status();
-    const auto named = parse_address(launched.address);
-    door.address = address_text(named ? named.value().host : "127.0.0.1", port.value());
+    const auto named = parse_addresses(launched.address);
+    door.addresses = named ? named.value() : std::vector<HostPort>{{"127.0.0.1", 0}};
+    for (HostPort& each : door.addresses) each.port = port.value();
   } else if (!launched.address.empty()) {
-    const auto named = parse_address(launched.address);
+    const auto named = parse_addresses(launched.address);
     if (!named) return named.status();
-    const HostPort& at = named.value();
-    const std::string bind_host =
-        launched.bind_host.empty() ? at.host : launched.bind_host;
-    if (Status bad = open_listener(bind_host, at.host, at.port, door); !bad.ok()) return bad;
+    const HostPort& at = named.value().front();
+    const bool by_name = launched.bind_host.empty() && named.value().size() == 1;
+    const std::string& bind_host = by_name ? at.host : launched.bind_host;
+    if (Status bad = open_listener(bind_host, at.port, door); !bad.ok()) return bad;
+    door.addresses = named.value();
   } else {
-    std::string host = launched.bind_host;
-    if (host.empty() || is_any_address(host)) {
-      auto own = own_address();
-      if (!own) return own.status();
-      host = *own;
-    }
-    if (Status bad = open_listener(host, host, 0, door); !bad.ok()) return bad;
+    if (Status bad = open_listener(launched.bind_host, 0, door); !bad.ok()) return bad;
     door.key = make_job_key();
-    if (Status bad = file.leave({door.key, door.address}); !bad.ok()) return bad;
+    if (Status bad = file.leave({door.key, addresses_text(door.addresses)}); !bad.ok()) return bad;
   }
-  const auto zero = parse_address(door.address);
-  if (!zero) return zero.status();
-  door.zero = zero.value();
+  door.zero = door.addresses;
   return {};
 }
 
@@ -119,21 +110,10 @@ Status find_zero(const LaunchIdentity& launched, const JobFile& file, const Cloc
     timespec pause{0, static_cast<long>(kLookAgain.count())};
     ::nanosleep(&pause, nullptr);
   }
-  const auto zero = parse_address(address);
+  auto zero = parse_addresses(address);
   if (!zero) return zero.status();
-  door.zero = zero.value();
+  door.zero = order_to_try(std::move(zero).value(), interface_addresses(), routes);
   return {};
-}
-
-Status open_as_member(const LaunchIdentity& launched, Door& door) {
-  std::string bind_host = launched.bind_host, seen_as = launched.bind_host;
-  if (bind_host.empty() || is_any_address(bind_host)) {
-    auto own = local_address_towards(door.zero);
-    if (!own) return own.status();
-    seen_as = *own;
-    if (bind_host.empty()) bind_host = seen_as;
-  }
-  return open_listener(bind_host, seen_as, 0, door);
 }
 
 PeerRecord record_of(const Options& options, const LaunchIdentity& launched,
@@ -144,7 +124,7 @@ PeerRecord record_of(const Options& options, const LaunchIdentity& launched,
   peer_record.host =
       launched.identity.host.empty() ? host_name() : launched.identity.host;
   peer_record.pid = ::getpid();
-  peer_record.address = door.address;
+  peer_record.addresses = addresses_text(door.addresses);
   peer_record.place = place_name();
   peer_record.options = options.agreed_text();
   // An identity without a source was made by hand: its local_* are defaults, not from a launcher.
@@ -205,7 +185,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   });
   Status opened = self == 0 ? open_as_zero(launched, file, door)
                             : find_zero(launched, file, clock, deadline, door);
-  if (opened.ok() && self != 0) opened = open_as_member(launched, door);
+  if (opened.ok() && self != 0) opened = open_listener(launched.bind_host, 0, door);
   if (!opened.ok()) return opened;
 
   JoinedJob job;

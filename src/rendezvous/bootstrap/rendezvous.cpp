@@ -7,6 +7,8 @@
 
 #include "base/data/text.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
+#include "rendezvous/connect/addresses.hpp"
+#include "rendezvous/connect/dialer.hpp"
 
 namespace unisono::rendezvous {
 namespace {
@@ -65,7 +67,7 @@ Status never_came(const BootstrapLoop& bootstrap, const PeerRecord& mine, double
   }
   std::string message =
       cat(missing.size() == 1 ? "rank " : "ranks ", join_text(missing), " of ", mine.size,
-          " never came to rank 0 (host ", mine.host, ", pid ", mine.pid, ", ", mine.address,
+          " never came to rank 0 (host ", mine.host, ", pid ", mine.pid, ", ", mine.addresses,
           ") within ", limit_s, " s; see whether they were started and can reach that address");
   if (!bootstrap.acceptor().last_refusal().empty()) {
     message += cat(". One was sent away: ", bootstrap.acceptor().last_refusal());
@@ -88,17 +90,17 @@ RendezvousResult by_rank(const PeerRecord& mine, std::vector<Newcomer> newcomers
 }
 
 // Opens one authenticated connection to rank 0. After unavailable the caller may try again.
-Result<Called> call_zero(BootstrapLoop& bootstrap, const PeerRecord& mine, const HostPort& zero,
-                         Time deadline) {
-  auto socket = start_tcp(zero);
-  if (!socket) return socket.status();
-  bootstrap.call({kProtocolVersion, Purpose::join, mine.rank, mine.size, 0}, std::move(*socket));
-  while (bootstrap.called.empty() && bootstrap.now() < deadline) bootstrap.turn(deadline);
-  if (bootstrap.called.empty()) return Status(Code::unavailable, "it does not answer");
-  Called call = std::move(bootstrap.called.front());
-  bootstrap.called.clear();
-  if (!call.status.ok()) return call.status;
-  return call;
+Result<Called> call_zero(BootstrapLoop& bootstrap, const PeerRecord& mine,
+                         const std::vector<HostPort>& zero, Time deadline) {
+  Dialer dialer(bootstrap, {kProtocolVersion, Purpose::join, mine.rank, mine.size, 0});
+  dialer.seek(0, zero);
+  while (dialer.answers.empty() && bootstrap.now() < deadline) {
+    bootstrap.turn(std::min(deadline, dialer.due()));
+    if (Status refused = dialer.advance(); !refused.ok()) return refused;
+  }
+  if (!dialer.answers.empty()) return std::move(dialer.answers.front().call);
+  bootstrap.hang_up(Purpose::join, 0);
+  return Status(Code::unavailable, dialer.trouble());
 }
 
 Result<RendezvousResult> read_table(std::span<const std::byte> record, const PeerRecord& mine) {
@@ -203,8 +205,9 @@ Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const Peer
 }
 
 Result<RendezvousResult> rendezvous_as_member(BootstrapLoop& bootstrap, const PeerRecord& mine,
-                                              const HostPort& zero, Time deadline) {
-  const std::string where = address_text(zero.host, zero.port);
+                                              const std::vector<HostPort>& zero,
+                                              Time deadline) {
+  const std::string where = addresses_text(zero);
   std::string last = "it was never reached";
   for (Nanos pause = kRetryFirst; bootstrap.now() < deadline;
        pause = std::min(pause * 2, kRetryMax)) {

@@ -23,6 +23,6 @@ struct RendezvousResult {
 Result<RendezvousResult> rendezvous_as_root(BootstrapLoop& bootstrap, const PeerRecord& mine,
                                             double limit_s, const std::function<void()>& all_came);
 Result<RendezvousResult> rendezvous_as_member(BootstrapLoop& bootstrap, const PeerRecord& mine,
-                                              const HostPort& zero, Time deadline);
+                                              const std::vector<HostPort>& zero, Time deadline);
 
 }  // namespace unisono::rendezvous

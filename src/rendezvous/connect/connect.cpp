@@ -9,6 +9,8 @@
 
 #include "base/data/text.hpp"
 #include "rendezvous/bootstrap/join.hpp"
+#include "rendezvous/connect/addresses.hpp"
+#include "rendezvous/connect/dialer.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "transport/registry.hpp"
 
@@ -22,11 +24,6 @@ struct Line {
   Session session;
 };
 using Lines = std::vector<std::optional<Line>>;  // by rank
-
-Result<Fd> dial_tcp(const std::string& address) {
-  const auto to = parse_address(address);
-  return to ? start_tcp(to.value()) : Result<Fd>(to.status());
-}
 
 class Connector {
  public:
@@ -50,9 +47,16 @@ class Connector {
   Status add_neighbour(Rank peer, transport::PeerLanes& lanes);
   Status agree_on_memory();
   Status connect_by_tcp();
-  Status dial(Purpose purpose, Rank peer);
-  // Moves finished calls and arrivals of one purpose into lines; returns the first refusal, if any.
-  Status collect(Purpose purpose, Lines& lines);
+  Status never_connected(Rank peer, const std::string& last) const;
+  // Where a lower rank may be reached, in the order to try.
+  Result<std::vector<HostPort>> addresses_of(Rank peer,
+                                             const std::vector<InterfaceAddress>& here) const;
+  void call_by_unix(Rank peer);
+  // Moves finished calls and arrivals over unix sockets into lines.
+  void collect_unix(Lines& lines);
+  // Takes note of who has answered, and of arrivals, for one purpose. Returns a refusal, if any.
+  Status collect_tcp(Dialer& dialer, Purpose purpose, Lines& lines);
+  void take_arrivals(Purpose purpose, Lines& lines);
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
   // Returns the secret of a line, for the kind of frame check that the job uses.
@@ -78,40 +82,55 @@ transport::LaneSecret Connector::secret_of(const Line& line) {
 bool Connector::may_share(Rank a, Rank b) const {
   const auto endpoint = [&](Rank rank) -> transport::Endpoint {
     const PeerRecord& record = peer_records_[static_cast<std::size_t>(rank)];
-    return {record.place, record.unix_name, record.address};
+    return {record.place, record.unix_name, record.addresses};
   };
   return transport::find_transport("shm").viable(endpoint(a), endpoint(b));
 }
 
-Status Connector::dial(Purpose purpose, Rank peer) {
-  const PeerRecord& peer_record = peer_records_[static_cast<std::size_t>(peer)];
-  auto socket =
-      purpose == Purpose::shm ? start_unix(peer_record.unix_name) : dial_tcp(peer_record.address);
-  if (!socket) return socket.status();
-  context_.bootstrap.call({kProtocolVersion, purpose, self_, size(), peer}, std::move(*socket));
-  return {};
+Result<std::vector<HostPort>> Connector::addresses_of(
+    Rank peer, const std::vector<InterfaceAddress>& here) const {
+  const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
+  auto addresses = parse_addresses(record.addresses);
+  if (!addresses) {
+    return Status(Code::corrupted, cat(record.peer().to_string(), " told where it listens in "
+                                       "words that make no sense: ", record.addresses));
+  }
+  const PeerRecord& mine = peer_records_[static_cast<std::size_t>(self_)];
+  // On this machine its addresses are also this rank's.
+  if (!mine.place.empty() && mine.place == record.place) return addresses;
+  return order_to_try(std::move(addresses).value(), here, routes);
 }
 
-Status Connector::collect(Purpose purpose, Lines& lines) {
-  Status failed;
+// A failed connection to a unix socket is not an error: that pair uses TCP.
+void Connector::call_by_unix(Rank peer) {
+  auto socket = start_unix(peer_records_[static_cast<std::size_t>(peer)].unix_name);
+  if (!socket) return;
+  context_.bootstrap.call({kProtocolVersion, Purpose::shm, self_, size(), peer},
+                          std::move(*socket));
+}
+
+void Connector::collect_unix(Lines& lines) {
   std::vector<Rank> again;
   for (Called& call : context_.bootstrap.called) {
-    if (call.hello.purpose != purpose) continue;
+    if (call.hello.purpose != Purpose::shm) continue;
     if (call.status.ok()) {
       lines[static_cast<std::size_t>(call.hello.to)] = Line{std::move(call.socket), call.session};
     } else if (call.status.code() == Code::unavailable) {
       // On an overloaded machine the peer may give up before this rank is scheduled, so try again.
       // Rank 0 notices a peer that is gone for good.
       again.push_back(call.hello.to);
-    } else if (failed.ok()) {
-      const PeerRecord& peer_record = peer_records_[static_cast<std::size_t>(call.hello.to)];
-      failed = Status(call.status.code(),
-                      cat("rank ", self_, " cannot reach ", peer_record.peer().to_string(), " at ",
-                          peer_record.address, ": ", call.status.message()));
     }
   }
   std::erase_if(context_.bootstrap.called,
-                [&](const Called& c) { return c.hello.purpose == purpose; });
+                [](const Called& c) { return c.hello.purpose == Purpose::shm; });
+  take_arrivals(Purpose::shm, lines);
+  // Without the pause, a peer that refuses at once would make this a busy loop.
+  if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  for (const Rank peer : again) call_by_unix(peer);
+}
+
+// A rank that called twice uses the later connection, and so does the one it called.
+void Connector::take_arrivals(Purpose purpose, Lines& lines) {
   for (Arrival& arrival : context_.bootstrap.arrivals) {
     if (arrival.hello.purpose != purpose) continue;
     // Only higher ranks call lower ones; any other connection is closed.
@@ -121,14 +140,21 @@ Status Connector::collect(Purpose purpose, Lines& lines) {
   }
   std::erase_if(context_.bootstrap.arrivals,
                 [&](const Arrival& a) { return a.hello.purpose == purpose; });
-  // Without the pause, a peer that refuses at once would make this a busy loop.
-  if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  for (const Rank peer : again) {
-    const Status status = dial(purpose, peer);
-    // A unix socket that cannot be reached is not an error: that pair uses TCP.
-    if (failed.ok() && purpose != Purpose::shm) failed = status;
+}
+
+Status Connector::collect_tcp(Dialer& dialer, Purpose purpose, Lines& lines) {
+  if (const Status refused = dialer.advance(); !refused.ok()) {
+    const auto peer = static_cast<std::size_t>(refused.culprit().rank);
+    return Status(refused.code(), cat("rank ", self_, " cannot reach ",
+                                      peer_records_[peer].peer().to_string(), " at ",
+                                      peer_records_[peer].addresses, ": ", refused.message()));
   }
-  return failed;
+  for (Dialer::Answer& answer : dialer.answers) {
+    lines[static_cast<std::size_t>(answer.peer)] =
+        Line{std::move(answer.call.socket), answer.call.session};
+  }
+  take_arrivals(purpose, lines);
+  return {};
 }
 
 Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all) {
@@ -149,13 +175,12 @@ Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, 
 
 Status Connector::reach_by_unix(Lines& lines) {
   for (Rank peer = 0; peer < self_; ++peer) {
-    // A failed connection to a unix socket is not an error: that pair uses TCP.
-    if (may_share(self_, peer)) (void)dial(Purpose::shm, peer);
+    if (may_share(self_, peer)) call_by_unix(peer);
   }
   while (context_.bootstrap.calls_pending() > 0 && context_.bootstrap.now() < context_.deadline) {
     context_.bootstrap.turn(context_.deadline, context_.root_exchange.all());
     if (Status news = context_.root_exchange.news(); !news.ok()) return news;
-    (void)collect(Purpose::shm, lines);
+    collect_unix(lines);
   }
   std::vector<bool> reached(count_);
   for (std::size_t r = 0; r < count_; ++r) reached[r] = static_cast<Rank>(r) < self_ && lines[r];
@@ -163,7 +188,7 @@ Status Connector::reach_by_unix(Lines& lines) {
   if (Status status = hear(reached, "finding peers on this host", all); !status.ok()) return status;
   // Callers that reported success were confirmed by this rank, so their lines are among the
   // arrivals.
-  (void)collect(Purpose::shm, lines);
+  collect_unix(lines);
   for (std::size_t high = 0; high < count_; ++high) {
     for (std::size_t low = 0; low < high; ++low) {
       shares_[high][low] = shares_[low][high] = all[high][low];
@@ -221,11 +246,15 @@ Status Connector::agree_on_memory() {
 Status Connector::connect_by_tcp() {
   const auto& shared = shares_[static_cast<std::size_t>(self_)];
   Lines control(count_), data(count_);
+  Dialer control_calls(context_.bootstrap, {kProtocolVersion, Purpose::control, self_, size(), 0});
+  Dialer data_calls(context_.bootstrap, {kProtocolVersion, Purpose::data, self_, size(), 0});
   Status trouble;
+  const auto here = interface_addresses();
   for (Rank peer = 0; peer < self_ && trouble.ok(); ++peer) {
     if (shared[static_cast<std::size_t>(peer)]) continue;
-    trouble = dial(Purpose::control, peer);
-    if (trouble.ok()) trouble = dial(Purpose::data, peer);
+    auto addresses = addresses_of(peer, here);
+    trouble = addresses.status();
+    if (trouble.ok()) control_calls.seek(peer, std::move(addresses).value());
   }
   const auto missing = [&]() -> std::optional<Rank> {
     for (Rank peer = 0; peer < size(); ++peer) {
@@ -236,26 +265,45 @@ Status Connector::connect_by_tcp() {
   };
   while (trouble.ok() && missing()) {
     if (context_.bootstrap.now() >= context_.deadline) {
-      const PeerInfo peer = peer_records_[static_cast<std::size_t>(*missing())].peer();
-      trouble = Status(Code::timed_out, cat("rank ", self_, " and ", peer.to_string(),
-                                            " could not connect by TCP before the deadline"));
+      trouble = never_connected(*missing(), cat(control_calls.trouble(), data_calls.trouble()));
       break;
     }
-    context_.bootstrap.turn(context_.deadline, context_.root_exchange.all());
+    context_.bootstrap.turn(
+        std::min({context_.deadline, control_calls.due(), data_calls.due()}),
+        context_.root_exchange.all());
     if (Status news = context_.root_exchange.news(); !news.ok()) return news;
-    trouble = collect(Purpose::control, control);
-    if (trouble.ok()) trouble = collect(Purpose::data, data);
+    trouble = collect_tcp(control_calls, Purpose::control, control);
+    // Where the one connection came about, the other will.
+    for (const Dialer::Answer& answer : control_calls.answers) {
+      data_calls.seek(answer.peer, {answer.at});
+    }
+    control_calls.answers.clear();
+    if (trouble.ok()) trouble = collect_tcp(data_calls, Purpose::data, data);
+    data_calls.answers.clear();
   }
   if (!trouble.ok()) return context_.root_exchange.fail(trouble);
   Pairs ignored;
   if (Status status = hear(shared, "connecting by TCP", ignored); !status.ok()) return status;
+  // Somebody who gave up on a slow connection has called once more, and counts on that one.
+  take_arrivals(Purpose::control, control);
+  take_arrivals(Purpose::data, data);
   for (std::size_t p = 0; p < count_; ++p) {
     if (!control[p]) continue;
     lanes_[p] = transport::make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
-                               context_.poller, kPeerKey + p, secret_of(*control[p]),
-                               secret_of(*data[p]));
+                                          context_.poller, kPeerKey + p, secret_of(*control[p]),
+                                          secret_of(*data[p]));
   }
   return {};
+}
+
+Status Connector::never_connected(Rank peer, const std::string& last) const {
+  const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
+  return Status(Code::timed_out,
+                cat("rank ", self_, " and ", record.peer().to_string(),
+                    " could not connect by TCP before the deadline; it listens at ",
+                    record.addresses, last.empty() ? "" : cat("; ", last),
+                    "; see whether a firewall is between, or name the interface with "
+                    "UNISONO_BIND_HOST"));
 }
 
 void Connector::assume_sharing_by_place() {

@@ -8,14 +8,13 @@
 
 #include <algorithm>
 
-#include "rendezvous/connect/sockets.hpp"
+#include "rendezvous/connect/addresses.hpp"
 
 namespace unisono::rendezvous {
+namespace {
 
-bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
-  const auto address = parse_address(note.address);
-  if (!address) return false;
-  auto socket = start_tcp(address.value());
+bool answers_at(const HostPort& address, const JobNote& note, const Hello& as, Nanos patience) {
+  auto socket = start_tcp(address);
   if (!socket) return false;
   const SteadyClock clock;
   const Time until = clock.now() + patience;
@@ -32,6 +31,17 @@ bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
     const HandshakeState state = handshake.step(socket->get());
     if (state != HandshakeState::pending) return state == HandshakeState::done;
   }
+}
+
+}  // namespace
+
+bool rank_zero_answers(const JobNote& note, const Hello& as, Nanos patience) {
+  const auto addresses = parse_addresses(note.address);
+  if (!addresses) return false;
+  const auto each = patience / static_cast<std::int64_t>(addresses.value().size());
+  return std::ranges::any_of(addresses.value(), [&](const HostPort& address) {
+    return answers_at(address, note, as, each);
+  });
 }
 
 }  // namespace unisono::rendezvous

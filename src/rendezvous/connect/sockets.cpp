@@ -103,6 +103,23 @@ Result<Fd> listen_tcp(const std::string& host, int port) {
   return failure(cat("cannot listen on ", address_text(host, port)), error);
 }
 
+Result<Fd> listen_everywhere(int port) {
+  Fd fd(::socket(AF_INET6, kFlags, 0));
+  const int on = 1, off = 0;
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(static_cast<std::uint16_t>(port));
+  if (fd.valid()) {
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 &&
+        ::listen(fd.get(), kBacklog) == 0) {
+      return fd;
+    }
+  }
+  return listen_tcp("0.0.0.0", port);       // a kernel without IPv6
+}
+
 Result<int> port_of(const Fd& listener) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;

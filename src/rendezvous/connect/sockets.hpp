@@ -24,6 +24,8 @@ std::string address_text(const std::string& host, int port);
 bool is_loopback(std::string_view host);
 
 Result<Fd> listen_tcp(const std::string& host, int port);
+// On every address of this machine, of both families where it has them.
+Result<Fd> listen_everywhere(int port);
 Result<int> port_of(const Fd& listener);
 // Listens on an abstract name, so that nothing is left behind in any file system.
 Result<Fd> listen_unix(const std::string& name);

@@ -139,10 +139,12 @@ TEST(Handshake, VersionDifferenceNamesBothWithoutTheKey) {
   const Outcome outcome = run(client, server);
   EXPECT_EQ(outcome.client, HandshakeState::failed);
   EXPECT_EQ(client.status().message(),
-            "rank 1 speaks protocol version 7, this rank (3) speaks 2; install the same unisono on "
-            "every rank");
+            cat("rank 1 speaks protocol version 7, this rank (3) speaks ", kProtocolVersion,
+                "; install the same unisono on every rank"));
   EXPECT_EQ(outcome.server, HandshakeState::failed);
-  EXPECT_NE(server.status().message().find("version 2, this rank (1) speaks 7"), std::string::npos);
+  EXPECT_NE(server.status().message().find(
+                cat("version ", kProtocolVersion, ", this rank (1) speaks 7")),
+            std::string::npos);
 }
 
 TEST(Handshake, AnyFlippedBitIsNoticed) {

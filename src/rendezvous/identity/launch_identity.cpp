@@ -14,6 +14,7 @@
 #include "base/data/text.hpp"
 #include "rendezvous/handshake/handshake.hpp"
 #include "rendezvous/bootstrap/join.hpp"
+#include "rendezvous/connect/addresses.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
 namespace unisono::rendezvous {
@@ -260,7 +261,7 @@ Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup) {
                       : "there is a job key but no UNISONO_ADDRESS; set it to host:port of rank 0");
   }
   if (!launch_identity.address.empty()) {
-    if (auto parsed = parse_address(launch_identity.address); !parsed) return parsed.status();
+    if (auto parsed = parse_addresses(launch_identity.address); !parsed) return parsed.status();
   }
   if (const auto text = lookup("UNISONO_LISTEN_FD"); text && mine.rank == 0) {
     auto fd = number_from("UNISONO_LISTEN_FD", *text);
@@ -281,15 +282,14 @@ Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup) {
   // When no variable names the job, its ranks are identified by their common parent process.
   launch_identity.job = job.size() > 1 ? join_text(job, "/") : "";
 
-  // "" is replaced during the join by the interface from which rank 0 is reached.
+  // "" means every address of this host that others may reach.
   const bool far = launch_identity.address.empty()
                        ? spans_hosts(mine, lookup)
-                       : !is_loopback(parse_address(launch_identity.address).value().host);
+                       : !all_loopback(launch_identity.address);
   if (const auto host = lookup("UNISONO_BIND_HOST")) {
     launch_identity.bind_host = *host;
   } else if (far) {
-    const bool told = mine.rank == 0 && std::string_view(mine.launcher->name) == "torchrun";
-    launch_identity.bind_host = told ? lookup("MASTER_ADDR").value_or("") : "";
+    launch_identity.bind_host = "";
   }
   return launch_identity;
 }

@@ -56,7 +56,7 @@ std::vector<std::byte> encode_peer_record(const PeerRecord& peer_record) {
   out.put(static_cast<std::int32_t>(peer_record.size));
   out.put_text(peer_record.host);
   out.put(peer_record.pid);
-  out.put_text(peer_record.address);
+  out.put_text(peer_record.addresses);
   out.put_text(peer_record.unix_name);
   out.put_text(peer_record.place);
   out.put(static_cast<std::int32_t>(peer_record.local_rank));
@@ -73,7 +73,7 @@ std::optional<PeerRecord> decode_peer_record(std::span<const std::byte> bytes) {
   peer_record.size = in.get<std::int32_t>();
   peer_record.host = in.get_text();
   peer_record.pid = in.get<std::int64_t>();
-  peer_record.address = in.get_text();
+  peer_record.addresses = in.get_text();
   peer_record.unix_name = in.get_text();
   peer_record.place = in.get_text();
   peer_record.local_rank = in.get<std::int32_t>();

@@ -23,7 +23,7 @@ struct PeerRecord {
   int size = 1;
   std::string host;
   std::int64_t pid = 0;
-  std::string address;    // where it listens for its peers, host:port
+  std::string addresses;  // where it listens for its peers: host:port, commas between
   std::string unix_name;  // the same, as an abstract unix socket; "" when it has none
   std::string place;      // equal on ranks that see each other's abstract sockets
   int local_rank = -1;    // from the launcher; local_size 0: it did not say

@@ -115,7 +115,11 @@ TEST_P(TransportContract, ReceivePostedWhileDataArrivesGetsAllOfIt) {
 }
 
 TEST_P(TransportContract, BigTransfersGoBothWaysAtOnce) {
+#ifdef UNISONO_SANITIZED
+  constexpr std::size_t kBytes = 2 << 20;
+#else
   constexpr std::size_t kBytes = 8 << 20;
+#endif
   const auto n = world_.size();
   std::vector<std::vector<std::byte>> out(n);
   std::vector<std::vector<std::vector<std::byte>>> in(n);
@@ -286,7 +290,11 @@ TEST_P(TransportContract, EveryoneLeavesTogetherWithoutLosses) {
 }
 
 TEST_P(TransportContract, OneThreadPerRankExchangesWithAll) {
+#ifdef UNISONO_SANITIZED
+  constexpr Tag kRounds = 12;
+#else
   constexpr Tag kRounds = 40;
+#endif
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int self = 0; self < size(); ++self) {

@@ -9,6 +9,7 @@
 
 #include "bench/command.hpp"
 #include "bench/worker.hpp"
+#include "doctor/command.hpp"
 #include "exit_codes.hpp"
 #include "run/agent.hpp"
 #include "run/command.hpp"
@@ -28,6 +29,9 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == "simulate") {
     return simulate_command({arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && arguments[0] == "doctor") {
+    return doctor_command({arguments.begin() + 1, arguments.end()});
+  }
   if (!arguments.empty() && arguments[0] == "__agent") return serve_as_agent();
   if (arguments.size() == 2 && arguments[0] == "__bench-worker") {
     return serve_as_bench_worker(arguments[1]);
@@ -39,6 +43,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("run", "start a program as the ranks of one job (unisono run --help)");
   app.add_subcommand("bench", "measure collectives, beside peers (unisono bench --help)");
   app.add_subcommand("simulate", "predict steps elsewhere (unisono simulate --help)");
+  app.add_subcommand("doctor", "examine this machine and others (unisono doctor --help)");
   auto* options = app.add_subcommand("options", "print the table of all options");
   app.footer(
       "Exit codes: 0 success, 1 the job failed, 2 wrong usage, 3 the machine lacks something.");

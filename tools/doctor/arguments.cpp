@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "base/data/text.hpp"
+#include "bench/capture.hpp"
+#include "exit_codes.hpp"
+#include "rendezvous/connect/sockets.hpp"
+#include "run/host_layout.hpp"
+
+namespace unisono::tools {
+namespace {
+
+constexpr const char* kDoctorFooter =
+    R"(Every problem comes with its mend. Warnings are about speed, other programs, or jobs of
+several hosts. With -H each of the other hosts is examined over ssh, and the way to it is tried and
+measured; what is printed of such a host is what is wrong there.
+
+Examples:
+  unisono doctor
+  unisono doctor --json -
+  unisono doctor -H node1:4,node2:4
+
+Exit codes: 0 nothing is wrong (warnings allowed); 2 wrong usage; 3 a machine lacks something, or
+cannot be reached; 130 or 143 ended by Ctrl-C or SIGTERM.)";
+
+struct DoctorLine {
+  std::string hosts, hostfile;
+  bool force_ssh = false;
+};
+
+void describe_doctor(CLI::App& app, DoctorLine& line, DoctorSettings& s) {
+  app.name("unisono doctor");
+  app.description(
+      "Says whether this machine, and others, are fit for unisono:\n"
+      "  unisono doctor [-H host1,host2:slots,...] [--json FILE] [options]");
+  app.footer(kDoctorFooter);
+  app.add_option("-H,--hosts", line.hosts, "other hosts to examine: host:slots,...");
+  app.add_option("--hostfile", line.hostfile, "the same from a file: lines of \"host slots=N\"");
+  app.add_option("-p,--ssh-port", s.shell.ssh_port, "port of sshd")->check(CLI::Range(1, 65535));
+  app.add_option("-i,--ssh-identity", s.shell.ssh_identity, "private key file for ssh");
+  app.add_option("--ssh-known-hosts", s.shell.ssh_known_hosts, "known_hosts file for ssh");
+  app.add_option("--rsh", s.shell.rsh, "called as CMD host command... instead of ssh");
+  app.add_flag("--force-ssh", line.force_ssh, "use ssh for localhost too");
+  app.add_option("--remote-unisono", s.shell.remote_unisono, "path of unisono on the other hosts");
+  app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
+  app.add_flag("-q,--quiet", s.quiet, "no progress bar");
+  app.add_flag("--serve", s.serve)->group("");  // not for people
+}
+
+Status read_hosts(const DoctorLine& line, DoctorSettings& settings) {
+  if (line.hosts.empty() && line.hostfile.empty()) return {};
+  if (!line.hosts.empty() && !line.hostfile.empty()) {
+    return Status(Code::invalid_argument, "give -H or --hostfile, not both");
+  }
+  std::string text = line.hosts;
+  if (!line.hostfile.empty()) {
+    std::ifstream file(line.hostfile);
+    if (!file) return Status(Code::invalid_argument, cat("cannot read ", line.hostfile));
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  auto parsed = line.hosts.empty() ? parse_hostfile(text) : parse_hosts(text);
+  if (!parsed) return parsed.status();
+  // As with `unisono run`: --rsh means that the names are not this machine's.
+  const bool all_are_others = line.force_ssh || !settings.shell.rsh.empty();
+  std::vector<std::string>& hosts = settings.hosts;
+  for (const HostSlots& each : *parsed) {
+    const bool here = rendezvous::is_loopback(each.host) || each.host == rendezvous::host_name();
+    if (here && !all_are_others) continue;
+    if (std::find(hosts.begin(), hosts.end(), each.host) == hosts.end()) {
+      hosts.push_back(each.host);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+DoctorArguments parse_doctor_arguments(std::vector<std::string> arguments) {
+  DoctorArguments out;
+  DoctorLine line;
+  CLI::App app;
+  describe_doctor(app, line, out.settings);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+    return out;
+  }
+  if (out.settings.shell.remote_unisono.empty()) out.settings.shell.remote_unisono = own_path();
+  if (Status bad = read_hosts(line, out.settings); !bad.ok()) {
+    std::cerr << "unisono doctor: " << bad.message() << "\nTry: unisono doctor --help\n";
+    out.exit_code = kWrongUsage;
+  }
+  return out;
+}
+
+}  // namespace unisono::tools

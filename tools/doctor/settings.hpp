@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// What `unisono doctor` was asked to do, as values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace unisono::tools {
+
+// How other hosts are reached; the same options as those of `unisono run`.
+struct ShellSettings {
+  std::string rsh, ssh_identity, ssh_known_hosts, remote_unisono;
+  int ssh_port = 0;
+};
+
+struct DoctorSettings {
+  std::vector<std::string> hosts;  // besides this machine, each once
+  ShellSettings shell;
+  std::string json;  // a path, or - for standard output
+  bool quiet = false;
+  bool serve = false;  // be the other end of a measurement (hosts/serve.hpp)
+};
+
+}  // namespace unisono::tools

@@ -19,15 +19,15 @@ class Stream {
   virtual ~Stream() = default;
   // Returns how many bytes were taken; 0 when the peer has no room. Wakes the peer if it sleeps.
   virtual std::size_t write(std::span<const std::byte> bytes) = 0;
-  // The same for several consecutive spans, so that a short frame goes out as one piece.
-  using Pieces = std::array<std::span<const std::byte>, 3>;
-  virtual std::size_t write(const Pieces& pieces) {
+  // The same for several consecutive spans, so that a short frame goes out at once.
+  using Spans = std::array<std::span<const std::byte>, 3>;
+  virtual std::size_t write(const Spans& spans) {
     std::size_t taken = 0;
-    for (const auto& piece : pieces) {
-      if (piece.empty()) continue;
-      const std::size_t n = write(piece);
+    for (const auto& span : spans) {
+      if (span.empty()) continue;
+      const std::size_t n = write(span);
       taken += n;
-      if (n < piece.size()) break;
+      if (n < span.size()) break;
     }
     return taken;
   }

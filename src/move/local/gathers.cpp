@@ -12,9 +12,9 @@
 namespace unisono::move {
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 << 10;
+constexpr std::size_t kTakeBytes = 256 << 10;
 
-// Shows `show_bytes` of this member, then takes pieces from the others' windows.
+// Shows `show_bytes` of this member, then takes copies from the others' windows.
 class WindowReader : public LocalMachine {
  public:
   // only_from: the only member whose window this one reads; -1: it reads everybody's.
@@ -25,7 +25,7 @@ class WindowReader : public LocalMachine {
   Step step() override {
     if (!started_ && !start()) return Step::waiting;
     if (shown_ < show_bytes_) {
-      const std::size_t end = std::min(show_bytes_, shown_ + kPieceBytes);
+      const std::size_t end = std::min(show_bytes_, shown_ + kTakeBytes);
       show(shown_, end);
       shown_ = end;
       if (shown_ == show_bytes_) publish_in(1);
@@ -33,7 +33,7 @@ class WindowReader : public LocalMachine {
     }
     if (!inputs_there()) return Step::waiting;
     if (!met_ && !(only_from_ < 0 ? meet() : meet(only_from_))) return Step::waiting;
-    if (!take_piece()) return Step::advanced;
+    if (!take_some()) return Step::advanced;
     publish_done();
     if (window_ != nullptr) team_.retire_window(window_offset_, operation_);
     return Step::finished;
@@ -49,8 +49,8 @@ class WindowReader : public LocalMachine {
 
  protected:
   virtual void show(std::size_t begin, std::size_t end) = 0;
-  // Copies one piece; true when nothing is left.
-  virtual bool take_piece() = 0;
+  // Copies one copy; true when nothing is left.
+  virtual bool take_some() = 0;
 
   std::byte* window_ = nullptr;
 
@@ -83,43 +83,43 @@ class WindowReader : public LocalMachine {
   std::size_t shown_ = 0, window_offset_ = 0;
 };
 
-struct Piece {
+struct Copy {
   int member;
   std::size_t from, to, bytes;              // offset in its window, offset in out
 };
 
-// Shows one whole span and takes a list of pieces.
+// Shows one whole span and makes a list of copies.
 class CopyMachine final : public WindowReader {
  public:
   CopyMachine(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
-               std::vector<Piece> pieces, std::span<std::byte> out, int only_from = -1)
+               std::vector<Copy> copies, std::span<std::byte> out, int only_from = -1)
       : WindowReader(turn, mine.size(), only_from), what_(what), mine_(mine),
-        pieces_(std::move(pieces)), out_(out) {}
+        copies_(std::move(copies)), out_(out) {}
 
  private:
   std::string_view what() const override { return what_; }
   void show(std::size_t begin, std::size_t end) override {
     std::memcpy(window_ + begin, mine_.data() + begin, end - begin);
   }
-  bool take_piece() override {
-    while (next_ < pieces_.size() && taken_ == pieces_[next_].bytes) {
+  bool take_some() override {
+    while (next_ < copies_.size() && taken_ == copies_[next_].bytes) {
       ++next_;
       taken_ = 0;
     }
-    if (next_ == pieces_.size()) return true;
-    const Piece& piece = pieces_[next_];
-    const std::size_t bytes = std::min(kPieceBytes, piece.bytes - taken_);
-    const std::byte* from = piece.member == me()
-                                ? mine_.data() + piece.from
-                                : window_of(piece.member, piece.from + piece.bytes) + piece.from;
-    std::memcpy(out_.data() + piece.to + taken_, from + taken_, bytes);
+    if (next_ == copies_.size()) return true;
+    const Copy& copy = copies_[next_];
+    const std::size_t bytes = std::min(kTakeBytes, copy.bytes - taken_);
+    const std::byte* from = copy.member == me()
+                                ? mine_.data() + copy.from
+                                : window_of(copy.member, copy.from + copy.bytes) + copy.from;
+    std::memcpy(out_.data() + copy.to + taken_, from + taken_, bytes);
     taken_ += bytes;
     return false;
   }
 
   std::string_view what_;
   std::span<const std::byte> mine_;
-  std::vector<Piece> pieces_;
+  std::vector<Copy> copies_;
   std::span<std::byte> out_;
   std::size_t next_ = 0, taken_ = 0;
 };
@@ -137,9 +137,9 @@ class Reducescatter final : public WindowReader {
   void show(std::size_t begin, std::size_t end) override {
     gather_range(work_, begin, end, window_ + begin);
   }
-  bool take_piece() override {
+  bool take_some() override {
     const std::size_t element = size_of(work_.dtype);
-    const std::size_t bytes = std::min(kPieceBytes, out_.size() - reduced_);
+    const std::size_t bytes = std::min(kTakeBytes, out_.size() - reduced_);
     if (bytes > 0) {
       const void* inputs[arena::kMembersMax];
       for (int member = 0; member < n(); ++member) {
@@ -189,28 +189,28 @@ class Barrier final : public LocalMachine {
 std::unique_ptr<LocalCollective> make_local_allgather(LocalTurn turn,
                                                       std::span<const std::byte> mine,
                                                       Extents counts, std::span<std::byte> out) {
-  std::vector<Piece> pieces;
+  std::vector<Copy> copies;
   std::size_t place = 0;
   for (int member = 0; member < turn.team.n(); ++member) {
     const std::size_t bytes = counts[static_cast<std::size_t>(member)];
-    pieces.push_back({member, 0, place, bytes});
+    copies.push_back({member, 0, place, bytes});
     place += bytes;
   }
   // Everyone begins with its own part, so that not all read the same member's memory at once.
-  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
-  return std::make_unique<CopyMachine>(turn, "allgather", mine, std::move(pieces), out);
+  std::rotate(copies.begin(), copies.begin() + turn.team.me(), copies.end());
+  return std::make_unique<CopyMachine>(turn, "allgather", mine, std::move(copies), out);
 }
 
 std::unique_ptr<LocalCollective> make_local_broadcast(LocalTurn turn, int root,
                                                       std::span<const std::byte> source,
                                                       std::span<std::byte> target) {
   const bool mine = root == turn.team.me();
-  std::vector<Piece> pieces;
+  std::vector<Copy> copies;
   const bool elsewhere = !target.empty() && target.data() != source.data();
-  if (elsewhere || !mine) pieces.push_back({root, 0, 0, target.size()});
+  if (elsewhere || !mine) copies.push_back({root, 0, 0, target.size()});
   return std::make_unique<CopyMachine>(turn, "broadcast",
                                         mine ? source : std::span<const std::byte>(),
-                                        std::move(pieces), target, root);
+                                        std::move(copies), target, root);
 }
 
 std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
@@ -219,17 +219,17 @@ std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
                                                      std::span<std::byte> out) {
   const auto n = static_cast<std::size_t>(turn.team.n());
   const auto me = static_cast<std::size_t>(turn.team.me());
-  std::vector<Piece> pieces;
+  std::vector<Copy> copies;
   std::size_t place = 0;
   for (std::size_t sender = 0; sender < n; ++sender) {
     std::size_t from = 0;
     for (std::size_t receiver = 0; receiver < me; ++receiver) from += matrix[sender * n + receiver];
     const std::size_t bytes = matrix[sender * n + me];
-    pieces.push_back({static_cast<int>(sender), from, place, bytes});
+    copies.push_back({static_cast<int>(sender), from, place, bytes});
     place += bytes;
   }
-  std::rotate(pieces.begin(), pieces.begin() + turn.team.me(), pieces.end());
-  return std::make_unique<CopyMachine>(turn, "alltoall", in, std::move(pieces), out);
+  std::rotate(copies.begin(), copies.begin() + turn.team.me(), copies.end());
+  return std::make_unique<CopyMachine>(turn, "alltoall", in, std::move(copies), out);
 }
 
 std::unique_ptr<LocalCollective> make_local_reducescatter(LocalTurn turn, LocalReduction work,

@@ -25,9 +25,9 @@ class DirectAllreduce final : public Machine {
     for (int d = 1; d < context.n(); ++d) {
       const int member = patterns::wrap(context.me() + d, context.n());
       const auto theirs = slice(dtype, data, member);
-      contributions_.emplace_back(context_, member, Lane::scatter).send_from(theirs);
-      results_.emplace_back(context_, member, Lane::gather).receive_into(theirs);
-      answers_.emplace_back(context_, member, Lane::gather)
+      contributions_.emplace_back(context_, member, Phase::scatter).send_from(theirs);
+      results_.emplace_back(context_, member, Phase::gather).receive_into(theirs);
+      answers_.emplace_back(context_, member, Phase::gather)
           .send_from(slice(dtype, data, context.me()));
     }
   }

@@ -31,31 +31,31 @@ class RecursiveDoubling final : public Machine {
     const patterns::Doubling pattern{context.n(), context.me()};
     const int me = context.me();
     if (pattern.sits_out()) {
-      add_round(me - 1, Lane::fold, 0, Kind::give);
-      add_round(me - 1, Lane::unfold, 0, Kind::take);
+      add_round(me - 1, Phase::fold, 0, Kind::give);
+      add_round(me - 1, Phase::unfold, 0, Kind::take);
       return;
     }
-    if (pattern.folded()) add_round(me + 1, Lane::fold, 0, Kind::absorb);
+    if (pattern.folded()) add_round(me + 1, Phase::fold, 0, Kind::absorb);
     for (int round = 0; round < pattern.rounds(); ++round) {
-      add_round(pattern.partner(round), Lane::round, static_cast<unsigned>(round) % 8,
+      add_round(pattern.partner(round), Phase::round, static_cast<unsigned>(round) % 8,
                 Kind::exchange);
     }
-    if (pattern.folded()) add_round(me + 1, Lane::unfold, 0, Kind::give);
+    if (pattern.folded()) add_round(me + 1, Phase::unfold, 0, Kind::give);
   }
 
  private:
   enum class Kind : std::uint8_t { give, take, absorb, exchange };
   struct Round {
-    Round(const MoveContext& context, int member, Lane lane, unsigned number)
-        : partner(member), send(context, member, lane, number),
-          receive(context, member, lane, number) {}
+    Round(const MoveContext& context, int member, Phase phase, unsigned number)
+        : partner(member), send(context, member, phase, number),
+          receive(context, member, phase, number) {}
     int partner;
     SegmentStream send, receive;
     bool reduces = false;
   };
 
-  void add_round(int member, Lane lane, unsigned number, Kind kind) {
-    Round& round = rounds_.emplace_back(context_, member, lane, number);
+  void add_round(int member, Phase phase, unsigned number, Kind kind) {
+    Round& round = rounds_.emplace_back(context_, member, phase, number);
     if (kind == Kind::give || kind == Kind::exchange) round.send.send_from(data_, 0);
     if (kind == Kind::take) round.receive.receive_into(data_, 0);
     if (kind == Kind::absorb || kind == Kind::exchange) {

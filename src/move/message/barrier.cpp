@@ -29,8 +29,8 @@ class DisseminationBarrier final : public Machine {
  private:
   struct Round {
     Round(const MoveContext& context, int distance, unsigned number)
-        : send(context, patterns::wrap(context.me() + distance, context.n()), Lane::round, number),
-          receive(context, patterns::wrap(context.me() - distance, context.n()), Lane::round,
+        : send(context, patterns::wrap(context.me() + distance, context.n()), Phase::round, number),
+          receive(context, patterns::wrap(context.me() - distance, context.n()), Phase::round,
                   number) {}
     SegmentStream send, receive;
     std::array<std::byte, 1> token_in{};

@@ -21,11 +21,11 @@ class TreeBroadcast final : public Machine {
       : Machine("broadcast/tree", context) {
     const patterns::BinomialTree tree{context.n(), context.me(), root};
     if (tree.parent() >= 0) {
-      from_parent_.emplace_back(context_, tree.parent(), Lane::scatter).receive_into(data);
+      from_parent_.emplace_back(context_, tree.parent(), Phase::scatter).receive_into(data);
     }
     for (int bit = tree.child_bits() - 1; bit >= 0; --bit) {
       if (tree.child(bit) < 0) continue;
-      to_children_.emplace_back(context_, tree.child(bit), Lane::scatter).send_from(data);
+      to_children_.emplace_back(context_, tree.child(bit), Phase::scatter).send_from(data);
     }
   }
 

@@ -26,7 +26,8 @@ OwnerReduction::OwnerReduction(const MoveContext& context, DType dtype, ReduceOp
   for (int member = 0; member < context.n(); ++member) {
     if (member == context.me()) continue;
     std::byte* slots = scratch_.data() + contributions_.size() * slots_bytes_;
-    contributions_.emplace_back(context, member, Lane::scatter).receive_through(slots, mine.size());
+    contributions_.emplace_back(context, member, Phase::scatter)
+        .receive_through(slots, mine.size());
   }
 }
 

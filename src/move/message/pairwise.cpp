@@ -28,10 +28,10 @@ class PairwiseMachine final : public Machine {
   PairwiseMachine(std::string name, MoveContext context) : Machine(std::move(name), context) {}
 
   void send(int member, std::span<const std::byte> bytes) {
-    sends_.emplace_back(context_, member, Lane::scatter).send_from(bytes);
+    sends_.emplace_back(context_, member, Phase::scatter).send_from(bytes);
   }
   void receive(int member, std::span<std::byte> bytes) {
-    receives_.emplace_back(context_, member, Lane::scatter).receive_into(bytes);
+    receives_.emplace_back(context_, member, Phase::scatter).receive_into(bytes);
   }
 
  private:

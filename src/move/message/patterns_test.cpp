@@ -91,9 +91,9 @@ TEST(Tags, DifferentSetBucketLaneOrSegmentGivesDifferentTag) {
   std::size_t made = 0;
   for (const SetId set : {0u, 1u, 65535u}) {
     for (const std::uint64_t bucket : {0ull, 1ull, 0xFFFFFFFFull}) {
-      for (const unsigned lane : {0u, 1u, 15u}) {
+      for (const unsigned phase : {0u, 1u, 15u}) {
         for (const std::size_t segment : {0u, 1u, 4095u}) {
-          seen.insert(tags::pack(set, bucket, tags::step_of(lane, segment)));
+          seen.insert(tags::pack(set, bucket, tags::step_of(phase, segment)));
           ++made;
         }
       }

@@ -24,7 +24,7 @@ class DirectReduceScatter final : public Machine {
         own_(context_, dtype, op, part(data, starts, context.me()), out) {
     for (int d = 1; d < context.n(); ++d) {
       const int member = patterns::wrap(context.me() + d, context.n());
-      contributions_.emplace_back(context_, member, Lane::scatter)
+      contributions_.emplace_back(context_, member, Phase::scatter)
           .send_from(part(data, starts, member));
     }
   }

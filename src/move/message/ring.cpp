@@ -6,7 +6,7 @@
 // that copy. allgather makes only the last n-1.
 // Steps: as above. Bytes sent per member: 2 (n-1)/n of the data, (n-1)/n for allgather. Wins with
 // many members and large data: every link carries the same load and each member talks to two.
-// A slice is cut into segments (pieces); one is reduced while the next travels. The pieces a member
+// A slice is cut into segments; one is reduced while the next travels. The segments a member
 // receives are, in order, those it sends from step 1 on, so both are one list.
 #include <algorithm>
 #include <array>
@@ -45,23 +45,23 @@ class Ring final : public Machine {
     const int steps = reduction.present ? 2 * (n - 1) : n - 1;
     for (int t = 0; t <= steps && n > 1; ++t) {
       const auto j = static_cast<std::size_t>(patterns::wrap(context.me() - t, n));
-      add_pieces(begin[j], begin[j + 1]);
-      if (t == 0) first_received_ = pieces_.size();
-      if (t == n - 1) reduced_end_ = reduction.present ? pieces_.size() : 0;
-      if (t == n - 1) around_ = pieces_.size();
-      if (t == steps - 1) sent_end_ = pieces_.size();
+      add_segments(begin[j], begin[j + 1]);
+      if (t == 0) first_received_ = segments_.size();
+      if (t == n - 1) reduced_end_ = reduction.present ? segments_.size() : 0;
+      if (t == n - 1) around_ = segments_.size();
+      if (t == steps - 1) sent_end_ = segments_.size();
     }
     if (reduction.present && n > 1) scratch_.resize(kWindow * std::min(kSegmentBytes, data.size()));
   }
 
  private:
-  struct Piece {
+  struct Segment {
     std::size_t begin, length;
   };
 
-  void add_pieces(std::size_t begin, std::size_t end) {
+  void add_segments(std::size_t begin, std::size_t end) {
     for (; begin < end; begin += std::min(kSegmentBytes, end - begin)) {
-      pieces_.push_back({begin, std::min(kSegmentBytes, end - begin)});
+      segments_.push_back({begin, std::min(kSegmentBytes, end - begin)});
     }
   }
 
@@ -70,38 +70,40 @@ class Ring final : public Machine {
     close_receives();
     while (!pass_.failed && can_send()) open_send();
     while (!pass_.failed && can_receive()) open_receive();
-    return sends_done_ == sent_end_ && receives_done_ == pieces_.size() - first_received_;
+    return sends_done_ == sent_end_ && receives_done_ == segments_.size() - first_received_;
   }
 
-  // Piece i of step 1 or later was received, and reduced if need be, as number i - first_received_.
+  // Segment i of step 1 or later was received, and reduced if need be, as number
+  // i - first_received_.
   bool can_send() const {
     return sends_open_ < sent_end_ && sends_open_ < sends_done_ + kWindow &&
            sends_open_ < first_received_ + receives_done_;
   }
-  // A piece that comes round again lands where it was sent from, so the send must be done first.
+  // A segment that comes round again lands where it was sent from, so the send must be done first.
   bool can_receive() const {
-    const std::size_t piece = first_received_ + receives_open_;
-    return piece < pieces_.size() && receives_open_ < receives_done_ + kWindow &&
-           (piece < around_ || piece - around_ < sends_done_);
+    const std::size_t segment = first_received_ + receives_open_;
+    return segment < segments_.size() && receives_open_ < receives_done_ + kWindow &&
+           (segment < around_ || segment - around_ < sends_done_);
   }
 
   void open_send() {
-    const Piece piece = pieces_[sends_open_];
+    const Segment segment = segments_[sends_open_];
     transport::Transfer& transfer = sends_[sends_open_ % kWindow];
     transfer.state = transport::Transfer::State::idle;
     context_.transport->send(right_, label_of(sends_open_),
-                             data_.subspan(piece.begin, piece.length), transfer);
+                             data_.subspan(segment.begin, segment.length), transfer);
     ++sends_open_;
     pass_.moved = true;
   }
 
   void open_receive() {
     const std::size_t index = first_received_ + receives_open_;
-    const Piece piece = pieces_[index];
+    const Segment segment = segments_[index];
     transport::Transfer& transfer = receives_[receives_open_ % kWindow];
     transfer.state = transport::Transfer::State::idle;
-    std::byte* target = index < reduced_end_ ? slot(receives_open_) : data_.data() + piece.begin;
-    context_.transport->receive(left_, label_of(receives_open_), {target, piece.length}, transfer);
+    std::byte* target = index < reduced_end_ ? slot(receives_open_) : data_.data() + segment.begin;
+    context_.transport->receive(left_, label_of(receives_open_), {target, segment.length},
+                                transfer);
     ++receives_open_;
     pass_.moved = true;
   }
@@ -129,20 +131,20 @@ class Ring final : public Machine {
 
   // What came round the ring is the left operand, the own contribution the right one.
   void reduce(std::size_t received) {
-    const Piece piece = pieces_[first_received_ + received];
-    std::byte* mine = data_.data() + piece.begin;
+    const Segment segment = segments_[first_received_ + received];
+    std::byte* mine = data_.data() + segment.begin;
     const std::array<const void*, 2> operands{slot(received), mine};
     kernels::reduce_many(reduction_.dtype, reduction_.op, mine, operands,
-                         piece.length / size_of(reduction_.dtype));
+                         segment.length / size_of(reduction_.dtype));
   }
 
   std::byte* slot(std::size_t received) {
     return scratch_.data() + (received % kWindow) * (scratch_.size() / kWindow);
   }
-  // The n-th piece a member sends is the n-th its right neighbour receives.
+  // The n-th segment a member sends is the n-th its right neighbour receives.
   transport::Label label_of(std::size_t number) const {
-    const auto lane = static_cast<unsigned>(Lane::round);
-    return {tags::pack(context_.set, context_.bucket, tags::step_of(lane, number)),
+    constexpr auto kRound = static_cast<unsigned>(Phase::round);
+    return {tags::pack(context_.set, context_.bucket, tags::step_of(kRound, number)),
             context_.identity};
   }
 
@@ -151,17 +153,17 @@ class Ring final : public Machine {
     if (sends_done_ < sends_open_) pending.sending_to.push_back(right_);
   }
   std::string phase() const override {
-    return cat(receives_done_, " of ", pieces_.size() - first_received_, " pieces received, ",
+    return cat(receives_done_, " of ", segments_.size() - first_received_, " segments received, ",
                sends_done_, " of ", sent_end_, " sent");
   }
 
   const Reduction reduction_;
   const std::span<std::byte> data_;
   const Rank right_, left_;
-  std::vector<Piece> pieces_;        // of steps 0, 1, ...: sent up to sent_end_
-  std::size_t first_received_ = 0;   // pieces of step 0 are only sent
-  std::size_t reduced_end_ = 0;      // pieces before it arrive to be reduced
-  std::size_t around_ = 0;           // pieces in one turn of the ring
+  std::vector<Segment> segments_;    // of steps 0, 1, ...: sent up to sent_end_
+  std::size_t first_received_ = 0;   // segments of step 0 are only sent
+  std::size_t reduced_end_ = 0;      // segments before it arrive to be reduced
+  std::size_t around_ = 0;           // segments in one turn of the ring
   std::size_t sent_end_ = 0;
   std::vector<std::byte> scratch_;
   std::array<transport::Transfer, kWindow> sends_, receives_;

@@ -10,10 +10,10 @@
 
 namespace unisono::move {
 
-SegmentStream::SegmentStream(const MoveContext& context, int member, Lane lane, unsigned round)
+SegmentStream::SegmentStream(const MoveContext& context, int member, Phase phase, unsigned round)
     : context_(&context),
       peer_(context.members->rank_of(member)),
-      lane_(static_cast<unsigned>(lane) + round) {}
+      phase_(static_cast<unsigned>(phase) + round) {}
 
 void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segment_bytes) {
   source_ = bytes.data();
@@ -54,7 +54,7 @@ void SegmentStream::open(std::size_t segment) {
   const std::size_t begin = segment * segment_bytes_;
   const std::size_t length = std::min(segment_bytes_, total_ - begin);
   const transport::Label label{
-      tags::pack(context_->set, context_->bucket, tags::step_of(lane_, segment)),
+      tags::pack(context_->set, context_->bucket, tags::step_of(phase_, segment)),
       context_->identity};
   transport::Transfer& transfer = transfers_[segment % kWindow];
   transfer.state = transport::Transfer::State::idle;

@@ -16,12 +16,12 @@ inline constexpr std::size_t kSegmentBytes = 256 << 10;  // a multiple of every 
 inline constexpr std::size_t kWindow = 4;                // open segments of a stream
 
 // Which part of the collective a stream belongs to; two streams with the same member and direction
-// must differ in lane.
-enum class Lane : std::uint8_t { scatter = 0, gather = 1, fold = 2, unfold = 3, round = 4 };
+// must differ in phase.
+enum class Phase : std::uint8_t { scatter = 0, gather = 1, fold = 2, unfold = 3, round = 4 };
 
 class SegmentStream {
  public:
-  SegmentStream(const MoveContext& context, int member, Lane lane, unsigned round = 0);
+  SegmentStream(const MoveContext& context, int member, Phase phase, unsigned round = 0);
   SegmentStream(const SegmentStream&) = delete;
   SegmentStream& operator=(const SegmentStream&) = delete;
 
@@ -46,7 +46,7 @@ class SegmentStream {
 
   const MoveContext* context_;
   const Rank peer_;
-  const unsigned lane_;
+  const unsigned phase_;
   const std::byte* source_ = nullptr;
   std::byte* target_ = nullptr;
   std::size_t total_ = 0, segment_bytes_ = kSegmentBytes, segments_ = 0;

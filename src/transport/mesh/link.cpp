@@ -73,17 +73,17 @@ bool Link::write(Outgoing& frame) {
   const std::size_t whole = body + trailer_bytes(terms_, frame.payload.size());
   while (frame.sent < whole) {
     if (frame.sent == frame.ready) seal_more(frame);
-    Stream::Pieces pieces{
+    Stream::Spans spans{
         std::as_bytes(std::span(&frame.header, 1)),
         frame.payload.first(std::min(frame.ready, body) - kFrameHeaderBytes),
         std::span(frame.trailer).first(frame.ready == whole ? whole - body : 0)};
     std::size_t gone = frame.sent;
-    for (auto& piece : pieces) {
-      const std::size_t cut = std::min(gone, piece.size());
-      piece = piece.subspan(cut);
+    for (auto& span : spans) {
+      const std::size_t cut = std::min(gone, span.size());
+      span = span.subspan(cut);
       gone -= cut;
     }
-    const std::size_t n = stream_->write(pieces);
+    const std::size_t n = stream_->write(spans);
     frame.sent += n;
     bytes_out_ += n;
     if (frame.sent < frame.ready) return false;

@@ -21,7 +21,7 @@ RingStream::~RingStream() {
   peer_.ring();
 }
 
-std::size_t RingStream::write(const Pieces& pieces) {
+std::size_t RingStream::write(const Spans& spans) {
   std::size_t taken = 0, published = 0;
   const auto publish = [&] {
     if (taken == published) return;
@@ -29,7 +29,7 @@ std::size_t RingStream::write(const Pieces& pieces) {
     out_.publish();
     peer_.ring();
   };
-  for (auto rest : pieces) {
+  for (auto rest : spans) {
     while (!rest.empty()) {
       const std::size_t n = out_.stage(rest.first(std::min(kPiece, rest.size())));
       if (n == 0) {

@@ -20,9 +20,9 @@ class RingStream : public Stream {
   ~RingStream() override;
 
   std::size_t write(std::span<const std::byte> bytes) override {
-    return write(Pieces{bytes});
+    return write(Spans{bytes});
   }
-  std::size_t write(const Pieces& pieces) override;
+  std::size_t write(const Spans& spans) override;
   std::size_t read(std::span<std::byte> bytes) override;
   Status health() override;
   bool ready(bool writing) const override;

@@ -43,13 +43,13 @@ TcpStream::~TcpStream() {
   if (watched_) poller_.forget(socket_.get());
 }
 
-std::size_t TcpStream::write(const Pieces& pieces) {
-  iovec parts[std::tuple_size_v<Pieces>];
+std::size_t TcpStream::write(const Spans& spans) {
+  iovec parts[std::tuple_size_v<Spans>];
   msghdr message{};
   message.msg_iov = parts;
-  for (const auto& piece : pieces) {
-    if (piece.empty()) continue;
-    parts[message.msg_iovlen++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  for (const auto& span : spans) {
+    if (span.empty()) continue;
+    parts[message.msg_iovlen++] = {const_cast<std::byte*>(span.data()), span.size()};
   }
   const ssize_t n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (n >= 0) return static_cast<std::size_t>(n);

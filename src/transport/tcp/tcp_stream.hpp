@@ -19,9 +19,9 @@ class TcpStream final : public Stream {
   ~TcpStream() override;
 
   std::size_t write(std::span<const std::byte> bytes) override {
-    return write(Pieces{bytes});
+    return write(Spans{bytes});
   }
-  std::size_t write(const Pieces& pieces) override;
+  std::size_t write(const Spans& spans) override;
   std::size_t read(std::span<std::byte> bytes) override;
   Status health() override { return health_; }
   bool ready(bool) const override { return staged_from_ < staged_to_ || !health_.ok(); }

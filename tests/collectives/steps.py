@@ -4,15 +4,17 @@
 its own, every sum checked.
 
 The body of one rank; runs under any launcher: ``unisono run -np 3 python tests/collectives/steps.py
-MODE``.
+MODE [FOLDER]``.
   even      nothing but steps
   switched  all ranks change the ordering strategy between and in the middle of steps
   late      rank 1 sleeps before every step; everyone says who is waited for
-  dropped, extra, reshaped   rank 1 does one step differently; the job goes on afterwards
+  dropped, extra, reshaped   rank 1 does one step differently; the job goes on afterwards. The
+            ranks meet in FOLDER in between: new, empty, on one machine
 """
 
 from __future__ import annotations
 
+import pathlib
 import random
 import sys
 import time
@@ -92,7 +94,18 @@ def late(engine: unisono.Engine, own: random.Random) -> None:
     assert stats["slow_late_s"] > 0, stats
 
 
-def unlike_the_others(engine: unisono.Engine, own: random.Random, what: str) -> None:
+def meet(engine: unisono.Engine, folder: pathlib.Path, what: str) -> None:
+    """Waits for all ranks without unisono: whoever waits for a stalled rank in a collective of the
+    engine for as long as that one stalls would stall in turn."""
+    (folder / f"{what}.{engine.rank()}").touch()
+    give_up = time.monotonic() + HANG_S
+    while not all((folder / f"{what}.{rank}").exists() for rank in range(engine.size())):
+        assert time.monotonic() < give_up, f"the others did not come to {what}"
+        time.sleep(0.02)
+
+
+def unlike_the_others(engine: unisono.Engine, own: random.Random, what: str,
+                      folder: pathlib.Path) -> None:
     odd = engine.rank() == ODD
     even_steps(engine, 0, STEPS, own)
     for turn in range(2):
@@ -109,10 +122,7 @@ def unlike_the_others(engine: unisono.Engine, own: random.Random, what: str) -> 
             kind = unisono.Mismatch if what == "reshaped" else unisono.Stalled
             assert isinstance(error, kind) and suspect in str(error), repr(error)
         print(f"rank {engine.rank()} {what} saw {list(errors.values())}", flush=True)
-        # Whoever has nothing to wait for would otherwise wait here as long as the others do there,
-        # and stall in turn.
-        if suspect not in handles or what == "reshaped" or not errors:
-            time.sleep(1.5)
+        meet(engine, folder, f"turn{turn}")
         engine.barrier()
         even_steps(engine, step + 1, STEPS, own)
 
@@ -128,7 +138,7 @@ def main() -> None:
         elif mode == "late":
             late(engine, own)
         else:
-            unlike_the_others(engine, own, mode)
+            unlike_the_others(engine, own, mode, pathlib.Path(sys.argv[2]))
         engine.barrier()
         print(f"rank {engine.rank()} of {engine.size()} {mode} right", flush=True)
 

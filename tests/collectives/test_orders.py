@@ -16,9 +16,9 @@ ORDERS = ["coordinator", "tree", "cache", "topo", "auto"]
 PACINGS = ["event", "cycle", "gs", "nbcs"]
 
 
-def run(mode: str, **options: str) -> str:
+def run(mode: str, *arguments: str, **options: str) -> str:
     environment = {f"UNISONO_{key}": value for key, value in options.items()}
-    output = ranks.as_processes(SIZE, SCRIPT, mode, environment=environment)
+    output = ranks.as_processes(SIZE, SCRIPT, mode, *arguments, environment=environment)
     for rank in range(SIZE):
         assert f"rank {rank} of {SIZE} {mode} right" in output, output
     return output
@@ -42,12 +42,14 @@ def test_the_late_rank_is_named_by_all(order: str) -> None:
 
 @pytest.mark.parametrize("order", ["coordinator", "tree", "cache"])
 @pytest.mark.parametrize("what", ["dropped", "extra", "reshaped"])
-def test_rank_that_strays_without_a_plan(what: str, order: str) -> None:
-    run(what, ORDER=order, STALL_LIMIT_S="3")
+def test_rank_that_strays_without_a_plan(what: str, order: str, tmp_path: pathlib.Path) -> None:
+    run(what, str(tmp_path), ORDER=order, STALL_LIMIT_S="3")
 
 
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
 @pytest.mark.parametrize("order", ["topo", "auto"])
 @pytest.mark.parametrize("what", ["dropped", "extra", "reshaped"])
-def test_rank_that_strays_from_the_plan(what: str, order: str, transport: str) -> None:
-    run(what, ORDER=order, TRANSPORT=transport, TOPO_PATIENCE_S="0.2", STALL_LIMIT_S="3")
+def test_rank_that_strays_from_the_plan(what: str, order: str, transport: str,
+                                        tmp_path: pathlib.Path) -> None:
+    run(what, str(tmp_path), ORDER=order, TRANSPORT=transport, TOPO_PATIENCE_S="0.2",
+        STALL_LIMIT_S="3")

@@ -232,6 +232,12 @@ def test_standard_input_goes_to_rank_0_only_when_asked():
     assert run("-np", 1, "--stdin", "sh", "-c", script, input="words").stdout == "[0] got words\n"
 
 
+def test_standard_input_that_would_not_arrive_is_refused():
+    refused = run("-H", "elsewhere:1", "--stdin", "true", input="words")
+    assert refused.returncode == 2
+    assert "rank 0 would run on elsewhere" in refused.stderr
+
+
 def test_agent_protocol_over_a_stand_in_for_ssh(tmp_path):
     shell = tmp_path / "shell"
     shell.write_text('#!/bin/sh\nhost=$1; shift; echo login noise; exec "$@"\n')

@@ -13,8 +13,8 @@
 
 #include "base/data/text.hpp"
 #include "bench/arguments.hpp"
-#include "bench/capture.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/capture.hpp"
+#include "processes/interrupt.hpp"
 #include "bench/plot.hpp"
 #include "bench/report.hpp"
 #include "bench/stage.hpp"

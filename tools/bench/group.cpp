@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/data/text.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 
 namespace unisono::tools {
 namespace {

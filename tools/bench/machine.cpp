@@ -11,7 +11,7 @@
 
 #include "base/os/cpu.hpp"
 #include "base/data/text.hpp"
-#include "bench/capture.hpp"
+#include "processes/capture.hpp"
 #include "model/options/option_values.hpp"
 
 namespace unisono::tools {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/data/text.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 #include "model/options/option_values.hpp"
 
 namespace unisono::tools {

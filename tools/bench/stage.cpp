@@ -9,8 +9,8 @@
 #include <chrono>
 
 #include "base/data/text.hpp"
-#include "bench/capture.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/capture.hpp"
+#include "processes/interrupt.hpp"
 #include "bench/limit.hpp"
 
 namespace unisono::tools {

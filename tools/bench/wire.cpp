@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/data/text.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 
 namespace unisono::tools {
 namespace {

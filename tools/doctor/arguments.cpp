@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "base/data/text.hpp"
-#include "bench/capture.hpp"
+#include "processes/capture.hpp"
 #include "exit_codes.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "run/host_layout.hpp"
@@ -43,12 +43,8 @@ void describe_doctor(CLI::App& app, DoctorLine& line, DoctorSettings& s) {
   app.footer(kDoctorFooter);
   app.add_option("-H,--hosts", line.hosts, "other hosts to examine: host:slots,...");
   app.add_option("--hostfile", line.hostfile, "the same from a file: lines of \"host slots=N\"");
-  app.add_option("-p,--ssh-port", s.shell.ssh_port, "port of sshd")->check(CLI::Range(1, 65535));
-  app.add_option("-i,--ssh-identity", s.shell.ssh_identity, "private key file for ssh");
-  app.add_option("--ssh-known-hosts", s.shell.ssh_known_hosts, "known_hosts file for ssh");
-  app.add_option("--rsh", s.shell.rsh, "called as CMD host command... instead of ssh");
+  add_shell_options(app, s.shell);
   app.add_flag("--force-ssh", line.force_ssh, "use ssh for localhost too");
-  app.add_option("--remote-unisono", s.shell.remote_unisono, "path of unisono on the other hosts");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
   app.add_flag("--serve", s.serve)->group("");  // not for people

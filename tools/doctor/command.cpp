@@ -7,7 +7,7 @@
 #include <iostream>
 #include <utility>
 
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 #include "doctor/arguments.hpp"
 #include "doctor/checks/examine.hpp"
 #include "doctor/hosts/serve.hpp"

@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace unisono::tools {
+#include "processes/remote_shell.hpp"
 
-// How other hosts are reached; the same options as those of `unisono run`.
-struct ShellSettings {
-  std::string rsh, ssh_identity, ssh_known_hosts, remote_unisono;
-  int ssh_port = 0;
-};
+namespace unisono::tools {
 
 struct DoctorSettings {
   std::vector<std::string> hosts;  // besides this machine, each once

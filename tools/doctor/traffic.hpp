@@ -26,7 +26,7 @@ namespace unisono::tools {
 
 class TrafficServer {
  public:
-  explicit TrafficServer(const rendezvous::JobKey& key) : acceptor_(key, 0, kMostCandidates) {}
+  explicit TrafficServer(const rendezvous::JobKey& key) : acceptor_(key, 0, kCandidatesMax) {}
 
   // Listens at one address of this machine, on a port of its own.
   Status listen(const std::string& host);
@@ -38,7 +38,7 @@ class TrafficServer {
   Time deadline() const { return acceptor_.deadline(); }
 
  private:
-  static constexpr std::size_t kMostCandidates = 16, kMostLines = 16;
+  static constexpr std::size_t kCandidatesMax = 16, kLinesMax = 16;
   struct Line {
     Fd socket;
     bool swallows = false;

@@ -19,7 +19,7 @@ namespace {
 constexpr Nanos kPingFor = std::chrono::milliseconds(100);
 constexpr Nanos kSendFor = std::chrono::milliseconds(300);
 constexpr Nanos kArriveWithin = std::chrono::seconds(3);
-constexpr std::size_t kMostPings = 200;
+constexpr std::size_t kPingsMax = 200;
 
 const SteadyClock kClock;
 
@@ -98,7 +98,7 @@ Status broken(const char* during) {
 Result<double> median_round_trip_us(const Fd& socket) {
   std::vector<double> times_us;
   const Time until = kClock.now() + kPingFor, patience = kClock.now() + kArriveWithin;
-  while (times_us.size() < kMostPings && (times_us.empty() || kClock.now() < until)) {
+  while (times_us.size() < kPingsMax && (times_us.empty() || kClock.now() < until)) {
     const Time sent = kClock.now();
     char answer = 0;
     if (::send(socket.get(), "p", 1, MSG_NOSIGNAL) != 1 ||

@@ -29,7 +29,7 @@ void TrafficServer::watch(std::vector<pollfd>& fds) const {
 void TrafficServer::pump(Time now) {
   for (const Fd& listener : listeners_) acceptor_.accept_from(listener.get(), now);
   for (rendezvous::Arrival& arrival : acceptor_.step(now)) {
-    if (lines_.size() < kMostLines) lines_.push_back({std::move(arrival.socket)});
+    if (lines_.size() < kLinesMax) lines_.push_back({std::move(arrival.socket)});
   }
   std::erase_if(lines_, [&](Line& line) { return !serve(line); });
 }

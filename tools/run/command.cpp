@@ -19,6 +19,7 @@
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
+#include "processes/capture.hpp"
 #include "rendezvous/handshake/handshake.hpp"
 #include "run/launcher.hpp"
 #include "run/output.hpp"
@@ -72,12 +73,8 @@ void describe(CLI::App& app, Line& line) {
       ->allow_extra_args(false);
   app.add_option("-x,--export", line.exported, "NAME or NAME=value for ranks on other hosts")
       ->allow_extra_args(false);
-  app.add_option("-p,--ssh-port", s.ssh_port, "port of sshd")->check(CLI::Range(1, 65535));
-  app.add_option("-i,--ssh-identity", s.ssh_identity, "private key file for ssh");
-  app.add_option("--ssh-known-hosts", s.ssh_known_hosts, "known_hosts file for ssh");
-  app.add_option("--rsh", s.rsh, "called as CMD host command... instead of ssh");
+  add_shell_options(app, s.shell);
   app.add_flag("--force-ssh", line.force_ssh, "use ssh for localhost too");
-  app.add_option("--remote-unisono", s.remote_unisono, "path of unisono on the other hosts");
   app.add_option("--key-file", s.key_file, "32-byte job key, mode 0600; default a fresh one");
   app.add_flag("--no-prefix", line.no_prefix, "print lines as they are");
   app.add_option("--output-dir", s.output_dir, "also write rank.N.out and rank.N.err there");
@@ -163,9 +160,14 @@ Status choose_hosts(Line& line) {
     settings.job.size += static_cast<int>(plan.ranks.size());
     all_here = all_here && plan.local;
     // --rsh means that the names are not this machine's, whatever they look like.
-    if (line.force_ssh || !settings.rsh.empty()) plan.local = false;
+    if (line.force_ssh || !settings.shell.rsh.empty()) plan.local = false;
   }
-  settings.job.several_hosts = settings.hosts.size() > 1 && !(all_here && settings.rsh.empty());
+  settings.job.several_hosts = settings.hosts.size() > 1 && !(all_here && settings.shell.rsh.empty());
+  if (settings.job.stdin_to_rank_0 && !settings.hosts.front().local) {
+    return Status(Code::invalid_argument,
+                  cat("--stdin: rank 0 would run on ", settings.hosts.front().host,
+                      ", where this input does not reach it; name this machine first"));
+  }
   return {};
 }
 
@@ -260,11 +262,7 @@ int run_command(std::vector<std::string> arguments) {
   settings.job.program.assign(rest, arguments.end());
   if (settings.job.program.empty()) return usage("which program? Write it after the options");
   settings.prefix = !line.no_prefix;
-  if (settings.remote_unisono.empty()) {
-    char self[4096] = "unisono";
-    const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self - 1);
-    settings.remote_unisono = n > 0 ? std::string(self, static_cast<std::size_t>(n)) : "unisono";
-  }
+  if (settings.shell.remote_unisono.empty()) settings.shell.remote_unisono = own_path();
   if (Status bad = apply_options(line, settings.job); !bad.ok()) return usage(bad.message());
   if (Status bad = choose_hosts(line); !bad.ok()) return usage(bad.message());
   forward_environment(line, settings.job);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "processes/remote_shell.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::tools {
@@ -40,8 +41,7 @@ struct JobSpec {
 struct RunSettings {
   JobSpec job;
   std::vector<HostPlan> hosts;
-  std::string rsh, ssh_identity, ssh_known_hosts, remote_unisono;
-  int ssh_port = 0;
+  ShellSettings shell;
   std::string key_file, output_dir, json;
   bool prefix = true;
   double grace_s = 5, timeout_s = 0;

@@ -10,12 +10,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <vector>
 
 #include "base/os/fd.hpp"
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
+#include "processes/remote_shell.hpp"
 #include "rendezvous/connect/addresses.hpp"
 #include "run/session.hpp"
 #include "run/supervisor.hpp"
@@ -48,13 +48,7 @@ int free_port() {
 // Where the others may reach this host: first the address under which they know it.
 Result<std::vector<std::string>> own_addresses(const JobSpec& job, const std::string& host) {
   if (!job.several_hosts) return std::vector<std::string>{"127.0.0.1"};
-  std::string known;
-  // Where the launcher's ssh arrived is an address that works from outside.
-  if (const char* connection = std::getenv("SSH_CONNECTION")) {
-    std::istringstream fields(connection);
-    std::string client, client_port;
-    fields >> client >> client_port >> known;
-  }
+  std::string known = ssh_arrival();        // it works from outside
   if (known.empty()) {
     const auto named = rendezvous::local_address_towards({host, 1});
     if (named && named.value() == host) known = host;

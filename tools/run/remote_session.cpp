@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <sstream>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -18,44 +17,12 @@
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
+#include "processes/remote_shell.hpp"
 #include "run/frames.hpp"
 #include "run/session.hpp"
 
 namespace unisono::tools {
 namespace {
-
-// The remote shell reads the command, so what goes through it is quoted.
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
-std::vector<std::string> command_for(const RunSettings& settings, const std::string& host) {
-  std::vector<std::string> command;
-  if (!settings.rsh.empty()) {
-    std::istringstream words(settings.rsh);
-    for (std::string word; words >> word;) command.push_back(word);
-    command.insert(command.end(), {host, settings.remote_unisono, "__agent"});
-    return command;
-  }
-  command = {"ssh", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"};
-  if (settings.ssh_port != 0) command.insert(command.end(), {"-p", cat(settings.ssh_port)});
-  if (!settings.ssh_identity.empty()) {
-    command.insert(command.end(), {"-i", settings.ssh_identity, "-o", "IdentitiesOnly=yes"});
-  }
-  if (!settings.ssh_known_hosts.empty()) {
-    command.insert(command.end(), {"-o", cat("UserKnownHostsFile=", settings.ssh_known_hosts)});
-  }
-  command.insert(command.end(), {host, cat(shell_word(settings.remote_unisono), " __agent")});
-  return command;
-}
 
 class RemoteSession final : public HostSession {
  public:
@@ -167,7 +134,7 @@ class RemoteSession final : public HostSession {
     ::dup2(in, 0);
     ::dup2(out, 1);
     ::dup2(err, 2);
-    auto command = command_for(settings_, plan_.host);
+    auto command = remote_command(settings_.shell, plan_.host, {"__agent"});
     std::vector<char*> arguments;
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -275,9 +242,9 @@ class RemoteSession final : public HostSession {
   // Reports why the connection ended before its ranks did, and how to fix it.
   void explain(int code) {
     const std::string& host = plan_.host;
-    const std::string port = settings_.ssh_port == 0 ? "" : cat(" -p ", settings_.ssh_port);
+    const std::string port = settings_.shell.ssh_port == 0 ? "" : cat(" -p ", settings_.shell.ssh_port);
     const std::string known =
-        settings_.ssh_known_hosts.empty() ? "~/.ssh/known_hosts" : settings_.ssh_known_hosts;
+        settings_.shell.ssh_known_hosts.empty() ? "~/.ssh/known_hosts" : settings_.shell.ssh_known_hosts;
     if (notes_.find("Host key verification failed") != std::string::npos) {
       return fail(cat("ssh does not know the host key of ", host,
                       ", so nothing was started there. Mend: compare the fingerprint that\n"
@@ -302,7 +269,7 @@ class RemoteSession final : public HostSession {
                   kMachineLacks);
     }
     if (code == 127 || code == 126) {
-      return fail(cat(settings_.remote_unisono, " cannot be run on ", host,
+      return fail(cat(settings_.shell.remote_unisono, " cannot be run on ", host,
                       "; install unisono there or give its path with --remote-unisono"),
                   kMachineLacks);
     }

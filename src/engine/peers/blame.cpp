@@ -16,7 +16,7 @@ namespace {
 constexpr Nanos kGrace = std::chrono::milliseconds(50);
 }  // namespace
 
-Blame::Blame(std::vector<PeerInfo> peers) : leavers(peers.size()), peers_(std::move(peers)) {}
+Blame::Blame(std::span<const PeerInfo> peers) : leavers(peers.size()), peers_(peers) {}
 
 void Blame::suspect(Rank rank, const Status& why, Time now) {
   suspects_.emplace_back(rank, why);
@@ -70,8 +70,9 @@ Status Blame::named(const Status& status, const Members& members) const {
       culprit.rank >= 0 && static_cast<std::size_t>(culprit.rank) < peers_.size();
   if (!known || !culprit.host.empty()) return status;
   std::string message = status.message();
-  const Rank first = leavers.first_of(members);
-  if (status.code() == Code::peer_left && first >= 0 && first != culprit.rank) {
+  const bool left = status.code() == Code::peer_left;
+  if (const Rank first = left ? leavers.first_of(members) : -1;
+      first >= 0 && first != culprit.rank) {
     culprit.rank = first;
     message = order::peer_left_error(first, culprit.tensor).message();
   }

@@ -4,6 +4,7 @@
 // that left; or else the lowest of those that were lost. Pure. Thread: the engine's driver.
 #pragma once
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace unisono::engine {
 
 class Blame {
  public:
-  explicit Blame(std::vector<PeerInfo> peers);
+  explicit Blame(std::span<const PeerInfo> peers);  // which outlive it
 
   Leavers leavers;
 
@@ -40,7 +41,7 @@ class Blame {
  private:
   const PeerInfo& info(Rank rank) const { return peers_[static_cast<std::size_t>(rank)]; }
 
-  std::vector<PeerInfo> peers_;
+  std::span<const PeerInfo> peers_;
   std::vector<std::pair<Rank, Status>> suspects_;
   Time due_ = kNever;
 };

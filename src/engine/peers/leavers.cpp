@@ -3,7 +3,6 @@
 #include "engine/peers/leavers.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace unisono::engine {
 namespace {
@@ -34,6 +33,7 @@ void Leavers::tell(Rank rank, const std::vector<Rank>& before) {
 // A leaver says in this order whom it knew to leave, so whoever has not heard of the first one
 // learns of it from any later one.
 std::vector<Rank> Leavers::in_order(const Members& members) const {
+  if (known_.empty()) return {};
   std::vector<Rank> left;
   std::vector<bool> is_left(told_.size());
   const auto add = [&](const std::vector<Rank>& ranks) {
@@ -47,7 +47,7 @@ std::vector<Rank> Leavers::in_order(const Members& members) const {
   for (std::size_t i = 0; i < left.size(); ++i) add(before_[static_cast<std::size_t>(left[i])]);
 
   // Who is waited for by whom: every account lists some, the earlier before the later.
-  std::vector<std::vector<Rank>> later(left.empty() ? 0 : told_.size());
+  std::vector<std::vector<Rank>> later(told_.size());
   std::vector<std::size_t> earlier(later.size());  // how many come before it and have no place yet
   for (const Rank teller : known_) {
     std::vector<Rank> account = before_[static_cast<std::size_t>(teller)];

@@ -9,6 +9,7 @@
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
+#include "base/testing/effort.hpp"
 #include "engine/testing/thread_ranks.hpp"
 #include "kernels/kernels.hpp"
 
@@ -17,11 +18,7 @@ namespace {
 
 std::uint64_t rounds() {
   if (const char* text = std::getenv("UNISONO_SEEDS")) return std::strtoull(text, nullptr, 10);
-#ifdef UNISONO_SANITIZED
-  return 80;                                // instrumented code is slower by more than ten times
-#else
-  return 800;
-#endif
+  return short_of_time() ? 80 : 800;
 }
 
 constexpr std::size_t kLargeBytes = 5'400'000, kSmallBytes = 700'000;

@@ -13,6 +13,7 @@
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
+#include "base/testing/effort.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
 namespace unisono::engine {
@@ -21,11 +22,7 @@ namespace {
 std::uint64_t seeds() {
   const char* text = std::getenv("UNISONO_SEEDS");
   if (text != nullptr) return std::strtoull(text, nullptr, 10);
-#ifdef UNISONO_SANITIZED
-  return 2;
-#else
-  return 6;
-#endif
+  return short_of_time() ? 2 : 6;
 }
 
 // How a rank goes from one wave of tensors to the next.

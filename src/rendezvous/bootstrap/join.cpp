@@ -37,6 +37,7 @@ bool is_any_address(const std::string& host) {
 
 // How this rank reaches rank 0, or how it is reached when it is rank 0 itself.
 struct Door {
+  std::vector<InterfaceAddress> here = interface_addresses();
   Fd listener;                      // accepts connections from peers; on rank 0, from all ranks
   std::vector<HostPort> addresses;  // of that listener, as peers may connect to it
   std::vector<HostPort> zero;       // rank 0's, in the order to try
@@ -46,7 +47,7 @@ struct Door {
 // Listens where others can reach this rank; `bind_host` as addresses_to_publish() takes it.
 Status open_listener(const std::string& bind_host, int port, Door& door) {
   const std::string wanted = is_any_address(bind_host) ? "" : bind_host;
-  auto seen_as = addresses_to_publish(interface_addresses(), wanted);
+  auto seen_as = addresses_to_publish(door.here, wanted);
   if (!seen_as) return seen_as.status();
   auto listener = seen_as->size() == 1 && !wanted.empty() ? listen_tcp(seen_as->front(), port)
                                                           : listen_everywhere(port);
@@ -112,7 +113,7 @@ Status find_zero(const LaunchIdentity& launched, const JobFile& file, const Cloc
   }
   auto zero = parse_addresses(address);
   if (!zero) return zero.status();
-  door.zero = order_to_try(std::move(zero).value(), interface_addresses(), routes);
+  door.zero = order_to_try(std::move(zero).value(), door.here, routes);
   return {};
 }
 
@@ -218,7 +219,8 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   for (const PeerRecord& peer_record : met->peer_records) job.peers.push_back(peer_record.peer());
   RootExchange root_exchange(bootstrap, self, std::move(met->channels), job.peers, deadline);
   auto connected =
-      connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), deadline},
+      connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), door.here,
+                     deadline},
                     met->peer_records, self, options);
   if (!connected) return connected.status();
   if (!connected->seals.empty()) {

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -47,7 +46,7 @@ bool same_network(const Bits& a, const Bits& b, int prefix_bits) {
   return true;
 }
 
-// Means something on one cable only, and for IPv6 not without the name of an interface.
+// Means something on one cable only.
 bool is_link_local(const Bits& bits) {
   if (bits.v4) return bits.bytes[12] == 169 && bits.bytes[13] == 254;
   return bits.bytes[0] == 0xFE && (bits.bytes[1] & 0xC0) == 0x80;
@@ -78,9 +77,10 @@ std::string what_is_here(const std::vector<InterfaceAddress>& here) {
                        : cat("this host has ", join_text(words, ", "));
 }
 
-bool others_may_reach(const InterfaceAddress& each) {
+// IPv6 addresses of a link mean nothing without the name of an interface.
+bool is_usable(const InterfaceAddress& each) {
   const auto bits = bits_of(each.address);
-  return each.up && !each.loopback && bits && !(is_link_local(*bits) && !bits->v4);
+  return each.up && bits && (bits->v4 || !is_link_local(*bits));
 }
 
 // A network as "10.0.0.0/8"; nullopt when the text is none.
@@ -143,7 +143,9 @@ Result<std::vector<std::string>> addresses_to_publish(const std::vector<Interfac
                                                       std::string_view wanted) {
   std::vector<InterfaceAddress> chosen;
   if (wanted.empty()) {
-    std::ranges::copy_if(here, std::back_inserter(chosen), others_may_reach);
+    std::ranges::copy_if(here, std::back_inserter(chosen), [](const InterfaceAddress& each) {
+      return is_usable(each) && !each.loopback;
+    });
     if (!chosen.empty()) return best_first(std::move(chosen));
     return Status(Code::unavailable,
                   cat("no address of this host can be reached from others: ", what_is_here(here),
@@ -160,8 +162,7 @@ Result<std::vector<std::string>> addresses_to_publish(const std::vector<Interfac
     const auto bits = bits_of(each.address);
     const bool fits = network ? bits && same_network(*bits, network->bits, network->prefix_bits)
                               : each.interface == wanted;
-    const bool usable = each.up && bits && (bits->v4 || !is_link_local(*bits));
-    if (fits && usable) chosen.push_back(each);
+    if (fits && is_usable(each)) chosen.push_back(each);
   }
   if (!chosen.empty()) return best_first(std::move(chosen));
   return Status(Code::invalid_argument, cat("UNISONO_BIND_HOST=", wanted,
@@ -178,6 +179,7 @@ bool routes(const std::string& address) {
 std::vector<HostPort> order_to_try(std::vector<HostPort> peer,
                                    const std::vector<InterfaceAddress>& here,
                                    const std::function<bool(const std::string&)>& has_route) {
+  if (peer.size() < 2) return peer;
   enum Place { near, routed, unknown, own };
   const auto place_of = [&](const HostPort& at) {
     const auto bits = bits_of(at.host);

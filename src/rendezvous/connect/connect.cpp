@@ -49,8 +49,7 @@ class Connector {
   Status connect_by_tcp();
   Status never_connected(Rank peer, const std::string& last) const;
   // Where a lower rank may be reached, in the order to try.
-  Result<std::vector<HostPort>> addresses_of(Rank peer,
-                                             const std::vector<InterfaceAddress>& here) const;
+  Result<std::vector<HostPort>> addresses_of(Rank peer) const;
   void call_by_unix(Rank peer);
   // Moves finished calls and arrivals over unix sockets into lines.
   void collect_unix(Lines& lines);
@@ -87,8 +86,7 @@ bool Connector::may_share(Rank a, Rank b) const {
   return transport::find_transport("shm").viable(endpoint(a), endpoint(b));
 }
 
-Result<std::vector<HostPort>> Connector::addresses_of(
-    Rank peer, const std::vector<InterfaceAddress>& here) const {
+Result<std::vector<HostPort>> Connector::addresses_of(Rank peer) const {
   const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
   auto addresses = parse_addresses(record.addresses);
   if (!addresses) {
@@ -98,7 +96,7 @@ Result<std::vector<HostPort>> Connector::addresses_of(
   const PeerRecord& mine = peer_records_[static_cast<std::size_t>(self_)];
   // On this machine its addresses are also this rank's.
   if (!mine.place.empty() && mine.place == record.place) return addresses;
-  return order_to_try(std::move(addresses).value(), here, routes);
+  return order_to_try(std::move(addresses).value(), context_.here, routes);
 }
 
 // A failed connection to a unix socket is not an error: that pair uses TCP.
@@ -249,10 +247,9 @@ Status Connector::connect_by_tcp() {
   Dialer control_calls(context_.bootstrap, {kProtocolVersion, Purpose::control, self_, size(), 0});
   Dialer data_calls(context_.bootstrap, {kProtocolVersion, Purpose::data, self_, size(), 0});
   Status trouble;
-  const auto here = interface_addresses();
   for (Rank peer = 0; peer < self_ && trouble.ok(); ++peer) {
     if (shared[static_cast<std::size_t>(peer)]) continue;
-    auto addresses = addresses_of(peer, here);
+    auto addresses = addresses_of(peer);
     trouble = addresses.status();
     if (trouble.ok()) control_calls.seek(peer, std::move(addresses).value());
   }

@@ -17,6 +17,7 @@
 #include "arena/neighbourhood.hpp"
 #include "rendezvous/identity/peer_record.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
+#include "rendezvous/connect/addresses.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "unisono/options.hpp"
 
@@ -35,6 +36,7 @@ struct ConnectContext {
   Poller& poller;
   Doorbell& bell;
   arena::Neighbourhood* neighbourhood;           // null: this rank shares no memory
+  const std::vector<InterfaceAddress>& here;     // of this machine
   Time deadline;
 };
 

@@ -38,7 +38,11 @@ void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload,
   } catch (const std::bad_alloc&) {
     // The peer must never take the next frame for the rest of this one.
     if (done != nullptr) done->state = Transfer::State::failed;
-    sent == 0 ? static_cast<void>(--next_out_) : close();
+    if (sent == 0) {
+      --next_out_;
+    } else {
+      close();
+    }
     throw;
   }
   update_want();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/testing/effort.hpp"
 #include "transport/testing/test_world.hpp"
 
 namespace unisono::transport {
@@ -115,24 +116,20 @@ TEST_P(TransportContract, ReceivePostedWhileDataArrivesGetsAllOfIt) {
 }
 
 TEST_P(TransportContract, BigTransfersGoBothWaysAtOnce) {
-#ifdef UNISONO_SANITIZED
-  constexpr std::size_t kBytes = 2 << 20;
-#else
-  constexpr std::size_t kBytes = 8 << 20;
-#endif
+  const std::size_t bytes = short_of_time() ? 2 << 20 : 8 << 20;
   const auto n = world_.size();
   std::vector<std::vector<std::byte>> out(n);
   std::vector<std::vector<std::vector<std::byte>>> in(n);
   std::vector<std::vector<Transfer>> sends(n), receives(n);
   for (std::size_t a = 0; a < n; ++a) {
-    out[a] = pattern(kBytes, static_cast<unsigned>(a));
+    out[a] = pattern(bytes, static_cast<unsigned>(a));
     in[a].resize(n);
     sends[a].resize(n);
     receives[a].resize(n);
   }
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t b = (a + 1) % n, c = (a + n - 1) % n;
-    in[a][c].resize(kBytes);
+    in[a][c].resize(bytes);
     world_[a]->transport->receive(static_cast<Rank>(c), 77, in[a][c], receives[a][c]);
     world_[a]->transport->send(static_cast<Rank>(b), 77, out[a], sends[a][b]);
   }
@@ -290,11 +287,7 @@ TEST_P(TransportContract, EveryoneLeavesTogetherWithoutLosses) {
 }
 
 TEST_P(TransportContract, OneThreadPerRankExchangesWithAll) {
-#ifdef UNISONO_SANITIZED
-  constexpr Tag kRounds = 12;
-#else
-  constexpr Tag kRounds = 40;
-#endif
+  const Tag rounds = short_of_time() ? 12 : 40;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int self = 0; self < size(); ++self) {
@@ -302,7 +295,7 @@ TEST_P(TransportContract, OneThreadPerRankExchangesWithAll) {
       Transport& transport = at(self);
       Recorder& told = rank(self).told;
       const auto n = world_.size();
-      for (Tag round = 0; round < kRounds; ++round) {
+      for (Tag round = 0; round < rounds; ++round) {
         const std::size_t bytes = 1 + round * 9973;
         const auto out = pattern(bytes, static_cast<unsigned>(self));
         std::vector<std::vector<std::byte>> in(n, std::vector<std::byte>(bytes));
@@ -335,7 +328,7 @@ TEST_P(TransportContract, OneThreadPerRankExchangesWithAll) {
   EXPECT_EQ(wrong, 0);
   for (auto& r : world_) {
     EXPECT_TRUE(r->told.lost.empty()) << r->told.lost[0].second.to_string();
-    EXPECT_EQ(r->told.messages.size(), kRounds * (world_.size() - 1));
+    EXPECT_EQ(r->told.messages.size(), rounds * (world_.size() - 1));
   }
 }
 
@@ -351,23 +344,19 @@ void park(TestRank& rank) {
 }
 
 TEST_P(TransportContract, SleepersLoseNoWakeUp) {
-#ifdef UNISONO_SANITIZED
-  constexpr std::size_t kTurns = 2000;  // each turn sleeps; sanitisers make that slow
-#else
-  constexpr std::size_t kTurns = 20000;
-#endif
+  const std::size_t turns = short_of_time() ? 2000 : 20000;  // each turn sleeps
   const auto play = [&](int self, int other, bool serves) {
     TestRank& me = rank(self);
     me.poller.watch(me.bell.fd(), 0, true, false);
     const auto ball = pattern(40, 1);
     if (serves) me.transport->post(other, ball);
-    for (std::size_t turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t turn = 0; turn < turns; ++turn) {
       while (me.told.messages.empty()) {
         if (!me.progress()) park(me);
         if (testing::Test::HasFailure()) return;
       }
       me.told.messages.clear();
-      if (!serves || turn + 1 < kTurns) me.transport->post(other, ball);
+      if (!serves || turn + 1 < turns) me.transport->post(other, ball);
     }
   };
   std::thread server([&] { play(0, 1, true); });

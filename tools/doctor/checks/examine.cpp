@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 #include "doctor/checks/clock.hpp"
 #include "doctor/checks/cores.hpp"
 #include "doctor/checks/kernel.hpp"
@@ -39,7 +39,7 @@ Examination examine_this_machine(const Progress& progress) {
   step("kernel", 0.03, [] { return check_kernel(); });
   step("clocks", 0.03, [] { return check_clocks(); });
   step("network", 0.2, [&] { return check_network(interfaces, tick); });
-  step("speed", 0.3, [&] { return check_speed(addresses_for_others(interfaces)); });
+  step("speed", 0.3, [&] { return check_speed(addresses_for_others()); });
   step("software", 0.4, [&] { return check_software(out.machine.versions, tick); });
   return out;
 }

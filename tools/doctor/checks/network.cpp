@@ -13,9 +13,6 @@ namespace {
 
 constexpr int kLeastMtu = 1280;  // what IPv6 asks of every link
 
-bool is_link_local(std::string_view address) {
-  return address.starts_with("fe80:");
-}
 
 std::string state_text(const NetInterface& one) {
   if (!one.up) return "down";
@@ -67,21 +64,6 @@ std::vector<Finding> judge_interfaces(const std::vector<NetInterface>& interface
                             "--network=host"));
   }
   return rows;
-}
-
-std::vector<std::string> addresses_for_others(const std::vector<NetInterface>& interfaces) {
-  std::vector<std::string> outside, loopback;
-  for (const NetInterface& one : interfaces) {
-    if (!one.works()) continue;
-    for (const std::string& address : one.addresses) {
-      if (!is_link_local(address)) (one.loopback ? loopback : outside).push_back(address);
-    }
-  }
-  std::vector<std::string>& chosen = outside.empty() ? loopback : outside;
-  std::stable_partition(chosen.begin(), chosen.end(), [](const std::string& address) {
-    return address.find(':') == std::string::npos;
-  });
-  return chosen;
 }
 
 Finding judge_host_name(const NameFacts& facts) {

@@ -25,9 +25,6 @@ struct NetInterface {
 
 // A row for each interface with an address, one for all others, and one about what is missing.
 std::vector<Finding> judge_interfaces(const std::vector<NetInterface>& interfaces);
-// The addresses that other hosts may know this one by, IPv4 first; those of loopback when there are
-// no others. Addresses of a link (fe80::) are left out: they mean nothing without the interface.
-std::vector<std::string> addresses_for_others(const std::vector<NetInterface>& interfaces);
 
 struct NameFacts {
   std::string name;

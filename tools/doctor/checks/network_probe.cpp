@@ -15,7 +15,7 @@
 
 #include "base/data/text.hpp"
 #include "doctor/checks/files.hpp"
-#include "rendezvous/connect/sockets.hpp"
+#include "rendezvous/connect/addresses.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -104,12 +104,17 @@ std::vector<NetInterface> read_interfaces() {
   return interfaces;
 }
 
+std::vector<std::string> addresses_for_others() {
+  auto addresses = rendezvous::addresses_to_publish(rendezvous::interface_addresses(), "");
+  return addresses ? *addresses : std::vector<std::string>{"127.0.0.1"};
+}
+
 std::vector<Finding> check_network(const std::vector<NetInterface>& interfaces, const Tick& tick) {
   std::vector<Finding> rows = judge_interfaces(interfaces);
   NameFacts name;
   name.name = rendezvous::host_name();
   resolve_name(name, tick);
-  const auto addresses = addresses_for_others(interfaces);
+  const auto addresses = addresses_for_others();
   if (!addresses.empty() && !rendezvous::is_loopback(addresses.front())) {
     name.own_address = addresses.front();
     for (const NetInterface& one : interfaces) {

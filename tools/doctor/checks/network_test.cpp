@@ -62,16 +62,6 @@ TEST(DoctorNetwork, ManyInterfacesWithoutAddressesStayOneRow) {
   EXPECT_NE(rows[2].found.find("and 92 more"), std::string::npos) << rows[2].found;
 }
 
-TEST(DoctorNetwork, OthersAreToldAddressesThatLeadHere) {
-  using Addresses = std::vector<std::string>;
-  const NetInterface second{"eth1", {"198.51.100.7"}, 1500, true, true, false};
-  const NetInterface down{"eth2", {"203.0.113.9"}, 1500, false, false, false};
-  EXPECT_EQ(addresses_for_others({kLo, kEth, second, down}),
-            (Addresses{"192.0.2.2", "198.51.100.7", "fd00::2"}));
-  EXPECT_EQ(addresses_for_others({kLo}), (Addresses{"127.0.0.1", "::1"}));
-  EXPECT_TRUE(addresses_for_others({}).empty());
-}
-
 TEST(DoctorNetwork, ANameThatLeadsToLoopbackIsAWarning) {
   EXPECT_EQ(judge_host_name({"vm", {"192.0.2.2"}, "", "192.0.2.2", "eth0"}).mark, Mark::ok);
   EXPECT_EQ(judge_host_name({"vm", {"127.0.1.1", "192.0.2.2"}, "", "", ""}).mark, Mark::ok);

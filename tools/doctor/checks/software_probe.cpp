@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "base/data/text.hpp"
-#include "bench/capture.hpp"
+#include "processes/capture.hpp"
 #include "doctor/checks/files.hpp"
 #include "model/options/option_values.hpp"
 
@@ -115,7 +115,7 @@ Finding check_python(Versions& versions, const Tick& tick) {
   PythonTried tried;
   tried.path = choose_python();
   if (!tried.path.empty()) {
-    const Answered answer = ask_command({tried.path, "-c", kPythonProbe}, kPythonS, tick);
+    const Captured answer = capture({tried.path, "-c", kPythonProbe}, kPythonS, tick);
     tried.in_time = answer.in_time;
     tried.facts = parse_python_answer(answer.out);
     tried.last_words = last_line_of(answer.err);
@@ -133,7 +133,7 @@ Finding check_python(Versions& versions, const Tick& tick) {
 std::string said_by(const char* program, const char* question, const Tick& tick) {
   const std::string path = find_on_path(program);
   if (path.empty()) return "";
-  const Answered answer = ask_command({path, question}, kOtherS, tick);
+  const Captured answer = capture({path, question}, kOtherS, tick);
   return answer.in_time ? answer.out + answer.err : "";
 }
 

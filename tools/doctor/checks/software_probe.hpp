@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "doctor/checks/software.hpp"
-#include "doctor/child.hpp"
+#include "processes/child.hpp"
 
 namespace unisono::tools {
 

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kServeGreeting = "UNISONO-DOCTOR ";
-constexpr std::size_t kMostRows = 200, kMostAddresses = 32;
+constexpr std::size_t kRowsMax = 200, kAddressesMax = 32;
 
 std::string text_in(const json& object, const char* key) {
   const auto at = object.find(key);
@@ -78,7 +78,7 @@ Result<RemoteReport> parse_remote_report(std::string_view out) {
     }
   }
   for (const json& row : document["results"]) {
-    if (!row.is_object() || report.findings.size() == kMostRows) return wrong();
+    if (!row.is_object() || report.findings.size() == kRowsMax) return wrong();
     report.findings.push_back(
         {text_in(row, "check"), mark_of(row), text_in(row, "found"), text_in(row, "mend"), ""});
   }
@@ -97,7 +97,7 @@ std::optional<std::vector<std::string>> parse_serve_hello(std::string_view line)
   }
   std::vector<std::string> addresses;
   for (const json& each : hello["addresses"]) {
-    if (!each.is_string() || addresses.size() == kMostAddresses) return std::nullopt;
+    if (!each.is_string() || addresses.size() == kAddressesMax) return std::nullopt;
     addresses.push_back(printable(each.get<std::string>(), 100));
   }
   return addresses;

@@ -8,23 +8,22 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <memory>
-#include <sstream>
 
 #include "base/data/text.hpp"
 #include "doctor/checks/network_probe.hpp"
 #include "doctor/hosts/remote_report.hpp"
 #include "doctor/traffic.hpp"
 #include "exit_codes.hpp"
+#include "processes/remote_shell.hpp"
 #include "run/output.hpp"
 
 namespace unisono::tools {
 namespace {
 
 constexpr unsigned kServeForS = 10;
-constexpr std::size_t kMostInput = 4096;
+constexpr std::size_t kInputMax = 4096;
 
 std::int64_t wall_clock_ns() {
   timespec now{};
@@ -34,14 +33,9 @@ std::int64_t wall_clock_ns() {
 
 // Where the caller's ssh arrived comes first: jobs use that address, too (run/local_session.cpp).
 std::vector<std::string> addresses_to_offer() {
-  std::vector<std::string> addresses = addresses_for_others(read_interfaces());
-  if (const char* connection = std::getenv("SSH_CONNECTION")) {
-    std::istringstream fields(connection);
-    std::string client, client_port, server;
-    fields >> client >> client_port >> server;
-    const auto at = std::find(addresses.begin(), addresses.end(), server);
-    if (at != addresses.end()) std::rotate(addresses.begin(), at, at + 1);
-  }
+  std::vector<std::string> addresses = addresses_for_others();
+  const auto at = std::find(addresses.begin(), addresses.end(), ssh_arrival());
+  if (at != addresses.end()) std::rotate(addresses.begin(), at, at + 1);
   return addresses;
 }
 
@@ -70,7 +64,7 @@ class ServingDoctor {
     const ssize_t n = ::read(0, buffer, sizeof buffer);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n > 0) input_.append(buffer, static_cast<std::size_t>(n));
-    over_ = n <= 0 || input_.size() > kMostInput;
+    over_ = n <= 0 || input_.size() > kInputMax;
     for (std::size_t end = 0; !over_ && (end = input_.find('\n')) != std::string::npos;) {
       const std::string line = input_.substr(0, end);
       input_.erase(0, end + 1);

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/data/text.hpp"
-#include "bench/interrupt.hpp"
-#include "doctor/child.hpp"
-#include "doctor/hosts/remote_shell.hpp"
+#include "processes/interrupt.hpp"
+#include "processes/child.hpp"
+#include "doctor/hosts/shell_end.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -19,12 +19,18 @@ namespace {
 // A doctor takes two seconds, or twenty where Python and name servers do not answer.
 constexpr double kReportS = 45;
 constexpr double kHelloS = 15, kClockS = 2, kWayS = 2;
-constexpr int kClockSamples = 8;
+constexpr int kConnectS = 5, kClockSamples = 8;
 
 std::int64_t wall_now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::vector<std::string> doctor_there(const ShellSettings& settings, const std::string& host,
+                                      std::vector<std::string> words) {
+  words.insert(words.begin(), "doctor");
+  return remote_command(settings, host, words, kConnectS);
 }
 
 Time after_s(double seconds) {
@@ -82,7 +88,7 @@ std::optional<Skew> ask_for_skew(Conversation& doctor) {
 
 // The way to a host whose doctor has answered.
 void try_the_way(const DoctorSettings& settings, const Tick& tick, Visit& visit) {
-  auto child = Child::run(remote_command(settings.shell, visit.host, {"doctor", "--serve"}));
+  auto child = Child::run(doctor_there(settings.shell, visit.host, {"--serve"}));
   if (!child) {
     visit.findings.push_back(lacking("reach", child.status().message(), "end other programs"));
     visit.findings.back().host = visit.host;
@@ -134,7 +140,7 @@ void ask_for_reports(const DoctorSettings& settings, const Tick& tick, std::vect
   std::vector<std::unique_ptr<Child>> shells;
   std::vector<Child*> running;
   for (Visit& visit : visits) {
-    auto child = Child::run(remote_command(settings.shell, visit.host, {"doctor", "--json", "-"}));
+    auto child = Child::run(doctor_there(settings.shell, visit.host, {"--json", "-"}));
     shells.push_back(child ? std::make_unique<Child>(std::move(child).value()) : nullptr);
     if (shells.back() == nullptr) {
       visit.findings.push_back(lacking("reach", child.status().message(), "end other programs"));

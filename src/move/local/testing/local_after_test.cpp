@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/testing/effort.hpp"
 #include "move/local/testing/local_test_host.hpp"
 
 namespace unisono::move {
@@ -196,16 +197,12 @@ Operation draw(int n, Rng& rng) {
 class AfterCompletion : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Members, AfterCompletion, testing::Values(2, 3, 4, 5));
 
-#ifdef UNISONO_SANITIZED
-constexpr std::uint64_t kSeeds = 2;         // instrumented code is slower by more than ten times
-#else
-constexpr std::uint64_t kSeeds = 6;
-#endif
+std::uint64_t seeds() { return short_of_time() ? 2 : 6; }
 
 TEST_P(AfterCompletion, MemoryIsTheCallersAgain) {
   constexpr int kOperations = 14;
   const int n = GetParam();
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
     LocalTestHost host(n, 1000 * static_cast<std::uint64_t>(n) + seed, 1, 512u << 20);
     std::vector<Operation> operations;
     for (int k = 0; k < kOperations; ++k) operations.push_back(draw(n, host.rng()));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/child.hpp"
+#include "processes/child.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -16,12 +16,12 @@
 
 #include "base/data/text.hpp"
 #include "base/os/retry.hpp"
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 
 namespace unisono::tools {
 namespace {
 
-constexpr std::size_t kMostOutput = 4 << 20;  // more than any command here has to say
+constexpr std::size_t kOutputMax = 4 << 20;  // more than any command here has to say
 constexpr Nanos kObeyTerm = std::chrono::milliseconds(300), kObeyKill = std::chrono::seconds(1);
 constexpr Nanos kTickEvery = std::chrono::milliseconds(100);
 constexpr Nanos kLookAgain = std::chrono::milliseconds(5);  // for a process that closed its output
@@ -46,7 +46,7 @@ void read_into(Fd& from, std::string& text) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (n <= 0) return from.reset();
-    const std::size_t room = kMostOutput - std::min(kMostOutput, text.size());
+    const std::size_t room = kOutputMax - std::min(kOutputMax, text.size());
     text.append(buffer, std::min(room, static_cast<std::size_t>(n)));
   }
 }
@@ -199,16 +199,6 @@ bool pump_until(std::span<Child* const> children, Time until, const std::functio
     const Nanos pause = std::min(until - now, any_silent ? kLookAgain : kTickEvery);
     ::poll(fds.data(), fds.size(), static_cast<int>(pause.count() / 1'000'000) + 1);
   }
-}
-
-Answered ask_command(const std::vector<std::string>& command, double limit_s, const Tick& tick) {
-  auto child = Child::run(command);
-  if (!child) return {-1, true, "", child.status().message()};
-  child->close_input();
-  Child* const all[] = {&*child};
-  const bool in_time = pump_until(
-      all, SteadyClock().now() + seconds_to_nanos(limit_s), [&] { return child->ended(); }, tick);
-  return {child->exit_code(), in_time, child->out(), child->err()};
 }
 
 }  // namespace unisono::tools

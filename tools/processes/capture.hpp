@@ -7,15 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "processes/child.hpp"
+
 namespace unisono::tools {
 
 struct Captured {
-  int exit_code = -1;                        // -1: ended by a signal; 127: not found
+  int exit_code = -1;                        // -1: ended by a signal, or too late; 127: not found
+  bool in_time = false;                      // else the command was killed
   std::string out, err;
 };
 
-// The command is killed after limit_s.
-Captured capture(const std::vector<std::string>& command, double limit_s = 60);
+// Runs a command without input to its end, or for limit_s. Calls tick, if there is one, several
+// times a second.
+Captured capture(const std::vector<std::string>& command, double limit_s = 60,
+                 const Tick& tick = {});
 // The path of an executable, as the shell would find it; "" when there is none.
 std::string find_on_path(std::string_view name);
 // The path of this executable.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/capture.hpp"
+#include "processes/capture.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/child.hpp"
+#include "processes/child.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/data/text.hpp"
+#include "processes/capture.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -27,7 +28,7 @@ bool is_running(pid_t pid) {
 }
 
 TEST(DoctorChild, SaysWhatAProgramPrintedAndHowItEnded) {
-  const Answered answer = ask_command({"sh", "-c", "echo out; echo err >&2; exit 5"}, 60, {});
+  const Captured answer = capture({"sh", "-c", "echo out; echo err >&2; exit 5"}, 60, {});
   EXPECT_TRUE(answer.in_time);
   EXPECT_EQ(answer.exit_code, 5);
   EXPECT_EQ(answer.out, "out\n");
@@ -35,7 +36,7 @@ TEST(DoctorChild, SaysWhatAProgramPrintedAndHowItEnded) {
 }
 
 TEST(DoctorChild, AProgramThatIsNotThereExitsWith127) {
-  const Answered answer = ask_command({"/no/such/program"}, 60, {});
+  const Captured answer = capture({"/no/such/program"}, 60, {});
   EXPECT_EQ(answer.exit_code, 127);
   EXPECT_NE(answer.err.find("cannot run /no/such/program"), std::string::npos) << answer.err;
 }
@@ -61,7 +62,7 @@ TEST(DoctorChild, AProgramThatDoesNotEndIsKilledWithWhatItStarted) {
 
 TEST(DoctorChild, WhatAProgramLeavesBehindDoesNotHoldUpItsEnd) {
   // The sleeper holds the pipe open for as long as it lives.
-  const Answered answer = ask_command({"sh", "-c", "sleep 1000 & echo done"}, 60, {});
+  const Captured answer = capture({"sh", "-c", "sleep 1000 & echo done"}, 60, {});
   EXPECT_TRUE(answer.in_time);
   EXPECT_EQ(answer.out, "done\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/interrupt.hpp"
+#include "processes/interrupt.hpp"
 
 #include <gtest/gtest.h>
 

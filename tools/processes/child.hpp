@@ -65,12 +65,4 @@ using Tick = std::function<void()>;
 bool pump_until(std::span<Child* const> children, Time until, const std::function<bool()>& done,
                 const Tick& tick);
 
-struct Answered {
-  int exit_code = -1;
-  bool in_time = false;  // else the process was killed
-  std::string out, err;
-};
-// Runs a command without input to its end, or for limit_s.
-Answered ask_command(const std::vector<std::string>& command, double limit_s, const Tick& tick);
-
 }  // namespace unisono::tools

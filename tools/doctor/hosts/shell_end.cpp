@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/hosts/remote_shell.hpp"
+#include "doctor/hosts/shell_end.hpp"
 
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -13,13 +12,6 @@
 namespace unisono::tools {
 namespace {
 
-// The remote shell reads the command, so what goes through it is quoted.
-std::string quoted_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // The last line is the reason; those before it are banners.
 std::string reason_in(const std::string& err) {
   const std::string_view text = trim(err);
@@ -27,32 +19,6 @@ std::string reason_in(const std::string& err) {
 }
 
 }  // namespace
-
-std::vector<std::string> remote_command(const ShellSettings& settings, const std::string& host,
-                                        const std::vector<std::string>& words) {
-  std::vector<std::string> command;
-  if (!settings.rsh.empty()) {
-    std::istringstream parts(settings.rsh);
-    for (std::string part; parts >> part;) command.push_back(part);
-    command.insert(command.end(), {host, settings.remote_unisono});
-    command.insert(command.end(), words.begin(), words.end());
-    return command;
-  }
-  command = {"ssh", "-T",
-             "-o",  "BatchMode=yes",
-             "-o",  "StrictHostKeyChecking=yes",
-             "-o",  "ConnectTimeout=5"};
-  if (settings.ssh_port != 0) command.insert(command.end(), {"-p", cat(settings.ssh_port)});
-  if (!settings.ssh_identity.empty()) {
-    command.insert(command.end(), {"-i", settings.ssh_identity, "-o", "IdentitiesOnly=yes"});
-  }
-  if (!settings.ssh_known_hosts.empty()) {
-    command.insert(command.end(), {"-o", cat("UserKnownHostsFile=", settings.ssh_known_hosts)});
-  }
-  command.insert(command.end(),
-                 {host, cat(quoted_word(settings.remote_unisono), " ", join_text(words, " "))});
-  return command;
-}
 
 Finding judge_shell_end(const ShellSettings& settings, const std::string& host,
                         const ShellEnd& end) {

@@ -1,44 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/hosts/remote_shell.hpp"
+#include "doctor/hosts/shell_end.hpp"
 
 #include <gtest/gtest.h>
 
 namespace unisono::tools {
 namespace {
-
-using Words = std::vector<std::string>;
-
-TEST(DoctorShell, SshAsksNothingAndTrustsNobodyNew) {
-  ShellSettings settings;
-  settings.remote_unisono = "/opt/it's/unisono";
-  EXPECT_EQ(remote_command(settings, "node1", {"doctor", "--json", "-"}),
-            (Words{"ssh", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
-                   "ConnectTimeout=5", "node1", "'/opt/it'\\''s/unisono' doctor --json -"}));
-}
-
-TEST(DoctorShell, PortKeyAndKnownHostsAreThoseOfRun) {
-  ShellSettings settings;
-  settings.remote_unisono = "unisono";
-  settings.ssh_port = 2222;
-  settings.ssh_identity = "/k";
-  settings.ssh_known_hosts = "/h";
-  const Words words = remote_command(settings, "node1", {"doctor"});
-  const Words expected{"-p",    "2222",
-                       "-i",    "/k",
-                       "-o",    "IdentitiesOnly=yes",
-                       "-o",    "UserKnownHostsFile=/h",
-                       "node1", "'unisono' doctor"};
-  EXPECT_EQ(Words(words.end() - 10, words.end()), expected);
-}
-
-TEST(DoctorShell, AnotherShellGetsTheWordsOneByOne) {
-  ShellSettings settings;
-  settings.rsh = "sh /tmp/fake.sh";
-  settings.remote_unisono = "/bin/unisono";
-  EXPECT_EQ(remote_command(settings, "node1", {"doctor", "--serve"}),
-            (Words{"sh", "/tmp/fake.sh", "node1", "/bin/unisono", "doctor", "--serve"}));
-}
 
 TEST(DoctorShell, EveryEndHasItsMend) {
   struct Case {

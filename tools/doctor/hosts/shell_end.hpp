@@ -1,20 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// How a command is run on another host, and what it means when that fails. Pure. The command lines
-// are those of `unisono run` (run/remote_session.cpp), with a limit for connecting.
+// What it means when a command on another host fails. Pure.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "doctor/finding.hpp"
 #include "doctor/settings.hpp"
 
 namespace unisono::tools {
-
-// words: the arguments of unisono there; nothing that a shell would change.
-std::vector<std::string> remote_command(const ShellSettings& settings, const std::string& host,
-                                        const std::vector<std::string>& words);
 
 struct ShellEnd {
   bool in_time = true;

@@ -23,6 +23,7 @@ struct UNISONO_API Options {
   std::string codec = "none";
   std::string transport = "auto";
   std::string integrity = "auth";
+  bool encrypt = false;
   std::string algorithm = "auto";
   std::int64_t tree_radix = 16;
   std::int64_t cache_capacity = 1024;
@@ -34,6 +35,7 @@ struct UNISONO_API Options {
   std::int64_t team_threads = 1;
   std::int64_t arena_bytes = 0;
   bool deterministic = false;
+  bool keep_inputs = false;
   bool fuse_groups = false;
   std::string join_divisor = "size";
 

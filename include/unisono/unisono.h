@@ -82,10 +82,11 @@ typedef struct {
   const char* codec;         /* NULL: the job's; read during the call only */
   unisono_callback on_done;  /* or NULL */
   void* context;             /* for on_done */
+  int32_t keep_inputs;       /* not 0: a failure leaves the output as it was; else undefined */
 } unisono_call;
 
 static inline unisono_call unisono_call_init(void) {
-  unisono_call call = {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0, NULL, NULL, NULL};
+  unisono_call call = {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0, NULL, NULL, NULL, 0};
   return call;
 }
 
@@ -114,8 +115,9 @@ UNISONO_C_API int unisono_size(unisono_engine* engine);
 UNISONO_C_API int unisono_local_rank(unisono_engine* engine);
 UNISONO_C_API int unisono_local_size(unisono_engine* engine);
 
-/* output may equal input; it is written whole or not at all. The buffers must stay valid until the
- * ticket is done. A call that fails at once also returns its error. */
+/* output may equal input. The buffers must stay valid until the ticket is done. After a failure the
+ * output is undefined, unless keep_inputs was asked for. A call that fails at once has written
+ * nothing and also returns its error. */
 UNISONO_C_API int unisono_allreduce(unisono_engine* engine, const char* name, unisono_dtype dtype,
                                     int dims, const int64_t* shape, const void* input,
                                     void* output, const unisono_call* call,

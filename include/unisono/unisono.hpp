@@ -10,7 +10,8 @@
 //
 // Thread safety: every method of Engine and Ticket may be called from any thread.
 // Lifetime: buffers given to a collective must stay valid and untouched until its Ticket is done.
-// A result is either complete or the output was never written.
+// After a failure the memory is the caller's again, and what an output holds is undefined, unless
+// keep_inputs was asked for: then it is as it was before.
 #pragma once
 
 #include <chrono>
@@ -83,6 +84,9 @@ struct Settings {
   int priority = 0;                         // larger goes first among those ready together
   std::string codec = {};                   // "" = the job's
   std::vector<std::int64_t> splits = {};    // alltoall: rows for each member; empty = equal parts
+  // A failure leaves the output as it was, for code that tries again from there. Without it, and
+  // without the option of the same name, the output of an operation that failed is undefined.
+  bool keep_inputs = false;
   // Called on the engine's thread when the operation ends; an exception it throws is reported
   // by wait().
   std::function<void(const Status&)> on_done = {};
@@ -134,7 +138,7 @@ class UNISONO_API ArenaBlock {
 
 // Tensors allocated here are reduced in place, at memory speed, by the ranks of one host. The
 // disadvantage: a tensor in the arena that is being reduced when a rank dies is left undefined,
-// while any other tensor would be untouched.
+// even with keep_inputs.
 class UNISONO_API Arena {
  public:
   explicit Arena(std::shared_ptr<engine::EngineCore> core) : core_(std::move(core)) {}

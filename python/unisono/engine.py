@@ -129,7 +129,7 @@ class Engine(Submitter):
     def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
         """An array in memory that all ranks of this host map: in-place collectives on it need no
         copies. It is zero at first and freed with its last view. The price: while it is being
-        reduced, a rank's death leaves it undefined, where any other array is untouched."""
+        reduced, a rank's death leaves it undefined, even with keep_inputs."""
         dtype = np.dtype(dtype)
         count = math.prod(shape) if isinstance(shape, tuple) else shape
         return self._core.arena_bytes(count * dtype.itemsize).view(dtype).reshape(shape)

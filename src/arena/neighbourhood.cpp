@@ -69,6 +69,14 @@ bool Neighbourhood::covers(const Members& members) const {
   return true;
 }
 
+std::optional<HostGroups> Neighbourhood::groups(const Members& members) const {
+  auto found = group_by_host(members, [this](Rank a, Rank b) {
+    return shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+  });
+  if (found && found->here.count() > kMembersMax) return std::nullopt;
+  return found;
+}
+
 std::vector<Neighbour> Neighbourhood::neighbours(const Members& members) const {
   std::vector<Neighbour> found;
   for (const Rank rank : members.ranks) found.push_back(*by_rank_[static_cast<std::size_t>(rank)]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arena/heap.hpp"
+#include "arena/host_groups.hpp"
 #include "arena/segment.hpp"
 #include "base/os/doorbell.hpp"
 #include "model/members.hpp"
@@ -43,6 +44,8 @@ class Neighbourhood {
   // Whether every member maps every other; all members get the same answer.
   bool covers(const Members& members) const;
   std::vector<Neighbour> neighbours(const Members& members) const;
+  // How members on several hosts are grouped; all members get the same answer.
+  std::optional<HostGroups> groups(const Members& members) const;
 
  private:
   Neighbourhood(Rank self, int size, Segment own, Ringer bell);

@@ -208,6 +208,7 @@ std::vector<Ticket> EngineCore::try_submit(std::string_view group,
     Pending& pending = pendings.emplace_back();
     pending.request = std::move(*request);
     pending.input = operation.input;
+    pending.keep_inputs = settings.keep_inputs;
     pending.output = operation.output;
     if (pending.request.uneven) pending.splits = settings.splits;
     pending.ticket = std::move(ticket);

@@ -148,6 +148,7 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
   TokenHold hold(token_, std::adopt_lock);
   if (loop_ == nullptr || t_driving != nullptr) return;
   bell_.disarm();
+  poller_.mute_streams(true);
   Time quiet_since = clock_.now();
   while (!ticket.done()) {
     const bool worked = pass(SIZE_MAX);
@@ -169,6 +170,7 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
 
 // While nothing is on its way, neighbours' counters are no reason to wake up.
 void EngineCore::arm() {
+  poller_.mute_streams(false);
   bell_.arm(loop_->moving() ? kRingForWork | kRingForProgress : kRingForWork);
 }
 

@@ -36,8 +36,8 @@ Status call_back(const Pending& pending, const Status& status) {
 const Status& dropped_status() {
   static const Status kDropped(
       Code::internal,
-      "the engine failed while it worked on this operation, most likely for want of memory; its "
-      "output is untouched. Free memory on this host and join again");
+      "the engine failed while it worked on this operation, most likely for want of memory. "
+      "Free memory on this host and join again");
   return kDropped;
 }
 

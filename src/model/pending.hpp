@@ -24,6 +24,7 @@ struct Pending {
   std::shared_ptr<void> keep_alive;
   std::function<void(const Status&)> on_done;
   std::vector<std::int64_t> splits;         // alltoall: rows for each member, when uneven
+  bool keep_inputs = false;                 // a failure leaves the output as it was
   Time submitted, agreed;
 
   Pending() = default;

@@ -9,6 +9,10 @@ namespace unisono::move {
 
 std::unique_ptr<CollectiveMachine> make_allreduce_direct(MoveContext context, DType dtype,
                                                          ReduceOp op, std::span<std::byte> data);
+// context.host is not null.
+std::unique_ptr<CollectiveMachine> make_allreduce_hierarchical(MoveContext context, DType dtype,
+                                                               ReduceOp op,
+                                                               std::span<std::byte> data);
 std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext context,
                                                                      DType dtype, ReduceOp op,
                                                                      std::span<std::byte> data);

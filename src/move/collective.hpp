@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ class CollectiveMachine {
   // Whether step() would advance although the transport has nothing new: the last look before
   // sleeping. Machines that only wait for transfers need not answer.
   virtual bool ready() const { return false; }
+  // Once finished: the strongest vote of any member of a planned bucket; when it is abort, nothing
+  // was written. Machines that carry no votes answer run.
+  virtual PlanVote vote() const { return PlanVote::run; }
+  // The last call, when the operation failed: the callers' memory is theirs again. Machines that
+  // only use the engine's own need not answer.
+  virtual void abandon() {}
   // Not ok when the machine can never finish, e.g. for want of memory: the job ends with it.
   virtual const Status& trouble() const {
     static const Status kNone;
@@ -41,12 +48,7 @@ class CollectiveMachine {
   }
 };
 
-// A machine that also carries the votes of the members of a planned bucket.
-class VotingMachine : public CollectiveMachine {
- public:
-  // Once finished: the strongest vote of any member. When it is abort, nothing was written.
-  virtual PlanVote vote() const = 0;
-};
+struct HostTeam;  // move/host_team.hpp
 
 // Everything an algorithm needs to know about where it runs.
 struct MoveContext {
@@ -55,6 +57,7 @@ struct MoveContext {
   SetId set = 0;
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
   std::uint64_t identity = 0;  // of the bucket: goes with every byte, compared on arrival
+  HostTeam* host = nullptr;    // of members on several hosts, equally many on each; else null
 
   int n() const { return members->count(); }
   int me() const { return members->me; }
@@ -63,10 +66,35 @@ struct MoveContext {
 // counts and displacements are in bytes, one per member, for the ragged collectives.
 using Extents = std::vector<std::size_t>;
 
-// In place over `data`. algorithm: "auto", "ring", "recursive_doubling", "direct".
+// In place over `data`. algorithm: one of kAlgorithmChoices; "hierarchical" without a host team is
+// "auto".
 std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, MoveContext context,
                                                   DType dtype, ReduceOp op,
                                                   std::span<std::byte> data);
+// A piece of a bucket that is one piece of memory: a tensor, or several small ones back to back.
+// Regions have the same lengths, in the same order, on all members.
+struct Region {
+  std::span<const std::byte> in;
+  std::span<std::byte> out = {};            // as long as in, and may be the same bytes
+  std::int64_t divisor = 1;                 // average
+  double postscale = 1.0;
+};
+struct DirectWork {
+  DType dtype = DType::f32;
+  ReduceOp op = ReduceOp::sum;
+  std::vector<Region> regions = {};
+  std::optional<PlanVote> vote = {};        // of this member; none when the bucket is not planned
+  std::span<std::byte> scratch = {};        // of direct_scratch_bytes(), or none
+  unsigned turn = 0;                        // < kDirectTurns; tells apart those under one bucket
+};
+inline constexpr unsigned kDirectTurns = 4;
+// "direct", from where the contributions are to where the results are wanted.
+std::unique_ptr<CollectiveMachine> make_allreduce_from_regions(MoveContext context,
+                                                               DirectWork work);
+std::size_t direct_scratch_bytes(int members);
+// Whether "direct" is what make_allreduce() would run. Equal on all members.
+bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,
+                 std::size_t bytes);
 // mine (counts[me] bytes) lands in out at the sum of the counts before it, on every member.
 std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
                                                   std::span<const std::byte> mine, Extents counts,
@@ -91,9 +119,9 @@ std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
 // members' shares back to back, each a slice of every tensor: adasum::for_pieces() says where. Each
 // stage has its own tags.
 using AdasumContexts = std::array<MoveContext, 3>;
-std::unique_ptr<VotingMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
-                                           const std::vector<std::size_t>& counts,
-                                           PlanVote vote, std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
+                                               const std::vector<std::size_t>& counts,
+                                               PlanVote vote, std::span<std::byte> data);
 
 // Between hosts and processes a machine sends messages; within a host it reads shared memory.
 enum class MovesBy : std::uint8_t { messages, memory };

@@ -15,6 +15,7 @@ namespace unisono::move {
 namespace {
 
 constexpr std::size_t kDoublingBytesMax = 16 << 10;
+constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
 constexpr int kDirectMembersMax = 8;
 
@@ -25,6 +26,7 @@ constexpr std::array kAllreduces = {
     registry_row<MakeAllreduce>(kAlgorithmChoices, "recursive_doubling",
                                 make_allreduce_recursive_doubling),
     registry_row<MakeAllreduce>(kAlgorithmChoices, "direct", make_allreduce_direct),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "hierarchical", make_allreduce_hierarchical),
 };
 static_assert(all_have_rows(kAlgorithmChoices, kAllreduces));
 
@@ -85,10 +87,15 @@ bool rounds_coarsely(DType dtype) {
          dtype == DType::f8e5m2;
 }
 
-std::string_view choose_allreduce(int n, DType dtype, std::size_t bytes) {
+// All members must choose alike, so only what all know decides.
+std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
+                                  std::size_t bytes) {
+  const bool lacks_hosts = asked == "hierarchical" && context.host == nullptr;
+  if (asked != "auto" && !lacks_hosts) return asked;
   if (rounds_coarsely(dtype)) return "direct";
   if (bytes <= kDoublingBytesMax) return "recursive_doubling";
-  return n <= kDirectMembersMax ? "direct" : "ring";
+  if (context.host != nullptr && bytes > kFlatBytesMax) return "hierarchical";
+  return context.n() <= kDirectMembersMax ? "direct" : "ring";
 }
 
 }  // namespace
@@ -97,8 +104,8 @@ std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, Mo
                                                   DType dtype, ReduceOp op,
                                                   std::span<std::byte> data) {
   UNISONO_CHECK(data.size() % size_of(dtype) == 0);
-  if (algorithm == "auto") algorithm = choose_allreduce(context.n(), dtype, data.size());
-  const auto* row = find_row(kAllreduces, algorithm);
+  const auto* row =
+      find_row(kAllreduces, choose_allreduce(algorithm, context, dtype, data.size()));
   UNISONO_CHECK(row != nullptr);
   return row->make(context, dtype, op, data);
 }
@@ -118,6 +125,11 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
   if (!mine.empty()) std::memcpy(out.data() + start, mine.data(), mine.size());
   const bool direct = context.n() <= kDirectMembersMax || total <= kDirectGatherBytesMax;
   return find_row(kAllgathers, direct ? "direct" : "ring")->make(context, mine, counts, out);
+}
+
+bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,
+                 std::size_t bytes) {
+  return choose_allreduce(algorithm, context, dtype, bytes) == "direct";
 }
 
 std::span<const AlgorithmRow> algorithm_table() { return kTable; }

@@ -9,14 +9,14 @@
 
 namespace unisono::run {
 
-Status name_tensor(const Status& status, const Request& request) {
+Status name_tensor(const Status& status, const Request& request, bool output_spared) {
   Culprit culprit = status.culprit();
   if (!culprit.tensor.empty()) return status;
   culprit.tensor = request.name;
-  return Status(
-      status.code(),
-      cat(status.message(), " ('", request.name, "' was in flight; its output is untouched)"),
-      std::move(culprit));
+  return Status(status.code(),
+                cat(status.message(), " ('", request.name, "' was in flight; its output is ",
+                    output_spared ? "untouched)" : "undefined, as keep_inputs is off)"),
+                std::move(culprit));
 }
 
 BucketRun::BucketRun(Bucket bucket, std::vector<Pending> pendings, RunContext context)
@@ -76,7 +76,8 @@ move::MoveContext BucketRun::next_context() const {
           .members = context_.members,
           .set = bucket_.set,
           .bucket = context_.moves.base | (count & context_.moves.mask),
-          .identity = bucket_.identity};
+          .identity = bucket_.identity,
+          .host = context_.host};
 }
 
 const Status& BucketRun::trouble() const {
@@ -134,7 +135,11 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
     write_outputs();
     return resolve_tickets(release);
   }
-  if (machine_ != nullptr) undo();
+  const bool begun = machine_ != nullptr;
+  if (begun) {
+    undo();
+    machine_->abandon();
+  }
   for (Tensor& tensor : tensors_) {
     if (tensor.absent()) continue;
     // Transfers may still point at an engine-owned result; the run keeps it.
@@ -142,7 +147,8 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
       abandoned_.push_back(std::move(tensor.pending.ticket->result));
       tensor.pending.ticket->result_bytes = 0;
     }
-    submit::resolve(tensor.pending, name_tensor(status, *tensor.request), release);
+    const bool spared = !begun || spares_output(tensor);
+    submit::resolve(tensor.pending, name_tensor(status, *tensor.request, spared), release);
   }
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bucket on its way, whatever kind of run it takes (make_run.hpp): it is started, stepped until
 // finished, writes its outputs when all of it has arrived, and resolves its tickets. A failure in
-// between leaves the callers' memory as it was: it is written only while completing, or put back.
+// between leaves the callers' memory as it was, since it is written only while completing, or put
+// back; except in a DirectRun, unless the caller asked for keep_inputs.
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "model/pending.hpp"
 #include "model/plan.hpp"
 #include "move/collective.hpp"
+#include "move/host_team.hpp"
 #include "move/local/team.hpp"
 #include "submit/resolve.hpp"
 #include "unisono/options.hpp"
@@ -36,6 +38,7 @@ struct RunContext {
   transport::Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
   move::LocalTeam* team = nullptr;                // all members share memory; outlives the run
+  move::HostTeam* host = nullptr;           // members on several hosts; outlives the run
   BufferPool* buffers = nullptr;
   const Options* options = nullptr;
   std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
@@ -43,8 +46,8 @@ struct RunContext {
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
 };
 
-// The same error, naming the tensor it reached.
-Status name_tensor(const Status& status, const Request& request);
+// The same error, naming the tensor it reached, and whether its output is as it was.
+Status name_tensor(const Status& status, const Request& request, bool output_spared = true);
 
 // A tensor of the bucket while it travels.
 struct TravellingTensor {
@@ -104,11 +107,13 @@ class BucketRun {
   // Writes to the callers' outputs what the finished machine left in buffers of the engine.
   virtual void deliver() {}
   // What the members voted, once a planned bucket has been moved.
-  virtual PlanVote moved_vote() const { return PlanVote::run; }
+  virtual PlanVote moved_vote() const { return machine_->vote(); }
   // Whether the machine needs nobody else to end, so that what it has begun to write becomes whole.
   virtual bool committed() const { return false; }
   // Puts back what the machine has written to the callers' memory.
   virtual void undo() {}
+  // Whether a failure leaves the output of the tensor as it was.
+  virtual bool spares_output(const Tensor&) const { return true; }
   // Whether the end of the machine is the end of the bucket.
   virtual bool is_last_machine() const { return true; }
   virtual void give_buffers_back() {}

@@ -55,7 +55,25 @@ bool fits_shared_memory(const RunParts& parts, const encode::Codec& codec) {
   return bytes <= parts.context.team->window_max();
 }
 
+// Small buckets are better off in one buffer, with their votes behind them: fewer messages.
+constexpr std::size_t kDirectBytesMin = 16 << 10;
+
+// Every member must find the same answer, so it depends on what all have agreed on alone.
+bool moves_direct(const RunParts& parts, const encode::Codec& codec) {
+  const Bucket& bucket = parts.bucket;
+  if (bucket.bytes <= kDirectBytesMin || codec.wire_dtype(bucket.dtype) != bucket.dtype) {
+    return false;
+  }
+  const move::MoveContext context{.members = parts.context.members, .host = parts.context.host};
+  return move::runs_direct(algorithm_of(*parts.context.options), context, bucket.dtype,
+                           bucket.bytes);
+}
+
 }  // namespace
+
+std::string_view algorithm_of(const Options& options) {
+  return options.deterministic ? std::string_view("direct") : std::string_view(options.algorithm);
+}
 
 std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
                                     RunContext context) {
@@ -75,8 +93,9 @@ std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings
                  : make_message_tensor_run(std::move(parts));
   }
   if (local) return make_local_run(std::move(parts), *codec);
-  return is_adasum(parts.bucket) ? make_adasum_run(std::move(parts), *codec)
-                                 : make_fused_run(std::move(parts), *codec);
+  if (is_adasum(parts.bucket)) return make_adasum_run(std::move(parts), *codec);
+  return moves_direct(parts, *codec) ? make_direct_run(std::move(parts), *codec)
+                                     : make_fused_run(std::move(parts), *codec);
 }
 
 }  // namespace unisono::run

@@ -30,7 +30,7 @@ struct Label {
 };
 
 // One send or receive, owned by the caller; its address and its bytes must stay valid until it is
-// done or failed, or the transport is destroyed.
+// done, failed or abandoned, or the transport is destroyed.
 struct Transfer {
   enum class State : std::uint8_t { idle, active, done, failed };
   State state = State::idle;
@@ -67,6 +67,10 @@ class Transport {
   // Two transfers with the same peer, direction and tag must not be active together.
   virtual void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) = 0;
   virtual void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) = 0;
+  // Takes an active transfer with the peer back: its bytes and the Transfer itself are the caller's
+  // again, and it has failed unless it was done. The peer does not notice: what is queued goes out
+  // from a copy, and what would have been received is received and dropped.
+  virtual void abandon(Rank peer, Transfer& transfer) = 0;
 
   // Sends and receives what it can without waiting; returns true when anything moved.
   virtual bool progress(TransportListener& listener) = 0;

@@ -64,7 +64,8 @@ def test_arena_persistent_and_limit_have_rows_of_their_own():
 def test_all_algorithms_over_tcp():
     rows = rows_of("allreduce", "-np", 3, "--bytes", "64K", "--transport", "tcp", "--algorithm",
                    "all")
-    assert {row["algorithm"] for row in rows} == {"auto", "ring", "recursive_doubling", "direct"}
+    assert {row["algorithm"] for row in rows} == {
+        "auto", "ring", "recursive_doubling", "direct", "hierarchical"}
     assert all(row["checked"] and row["transport"] == "tcp" for row in rows)
 
 

@@ -167,8 +167,8 @@ void tell_wrong(const std::vector<Tensor>& tensors, int size, Rank rank, std::in
 }
 
 // What this rank saw when its round failed: one line.
-void tell_failure(const std::vector<Tensor>& tensors, Rank rank, std::int64_t round,
-                  std::int64_t at_ns, int wrong) {
+void tell_failure(std::vector<Tensor>& tensors, Rank rank, std::int64_t round,
+                  std::int64_t at_ns, int wrong, double watch_ms) {
   const Tensor* first = nullptr;
   bool untouched = true, same = true;
   int failed = 0;
@@ -182,10 +182,22 @@ void tell_failure(const std::vector<Tensor>& tensors, Rank rank, std::int64_t ro
     same &= status.code() == blamed.code() &&
             status.culprit().rank == blamed.culprit().rank;
   }
+  // What failed is ours again: nobody else writes there while we watch.
+  bool ours = true;
+  if (watch_ms > 0) {
+    constexpr std::byte kMark{0xEE};
+    for (Tensor& tensor : tensors) std::fill(tensor.now.begin(), tensor.now.end(), kMark);
+    pause_s(watch_ms / 1e3);
+    for (const Tensor& tensor : tensors) {
+      ours &= std::count(tensor.now.begin(), tensor.now.end(), kMark) ==
+              static_cast<std::ptrdiff_t>(tensor.now.size());
+    }
+  }
   tell_status("error", rank, first->ticket.wait())
       .number("at_ns", at_ns)
       .number("round", round)
       .number("failed", failed)
+      .flag("ours", ours)
       .number("wrong", wrong)
       .flag("untouched", untouched)
       .flag("same", same)
@@ -240,7 +252,7 @@ void loop(Engine& engine, const Arguments& arguments) {
     if (wrong > 0) tell_wrong<T>(tensors, engine.size(), rank, round);
     if (ok && wrong > 0) ::_exit(5);
     if (!ok) {
-      tell_failure(tensors, rank, round, at_ns, wrong);
+      tell_failure(tensors, rank, round, at_ns, wrong, arguments.number("watch_ms", 0));
       if (arguments.text("end", "leave") == "abrupt") ::_exit(0);
       pause_s(arguments.number("linger_s", 0));
       return;

@@ -16,13 +16,17 @@ SHAPES = [("elements=16",), ("elements=300000", "dtype=float64"),
           ("elements=5000", "tensors=12", "dtype=int64")]
 
 
-def check_kills(transport: str, count: int, size: int, seed: int) -> list[float]:
+def check_kills(transport: str, count: int, size: int, seed: int,
+                keep_inputs: bool = True) -> list[float]:
     rng = random.Random(seed)
     worst = []
+    options = SILENT_S | {"UNISONO_KEEP_INPUTS": str(int(keep_inputs))}
     for kill in range(count):
         arguments = SHAPES[kill % len(SHAPES)] + (("end=abrupt",) if rng.random() < 0.5 else ())
+        if not keep_inputs:
+            arguments += ("watch_ms=30",)
         print(f"seed {seed}, kill {kill}, {arguments}")
-        latencies, _ = kill_once(size, transport, rng, *arguments, options=SILENT_S)
+        latencies, _ = kill_once(size, transport, rng, *arguments, options=options)
         worst.append(max(latencies))
     return worst
 
@@ -30,6 +34,11 @@ def check_kills(transport: str, count: int, size: int, seed: int) -> list[float]
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_killed_rank_is_named_by_all(transport: str) -> None:
     check_kills(transport, count=6, size=4, seed=20260101)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_what_failed_is_the_callers_memory_again(transport: str) -> None:
+    check_kills(transport, count=6, size=3, seed=20260102, keep_inputs=False)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -73,6 +73,9 @@ void describe(CLI::App& app, Line& line) {
       ->allow_extra_args(false);
   app.add_option("-x,--export", line.exported, "NAME or NAME=value for ranks on other hosts")
       ->allow_extra_args(false);
+  app.add_flag_callback(
+      "--encrypt", [&line] { line.set.push_back("encrypt=true"); },
+      "encrypt what travels between hosts");
   add_shell_options(app, s.shell);
   app.add_flag("--force-ssh", line.force_ssh, "use ssh for localhost too");
   app.add_option("--key-file", s.key_file, "32-byte job key, mode 0600; default a fresh one");

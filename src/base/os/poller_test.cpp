@@ -3,6 +3,8 @@
 #include "base/os/poller.hpp"
 
 #include <gtest/gtest.h>
+
+#include <thread>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -98,13 +100,43 @@ TEST(Poller, ReportsHangUpOfThePeer) {
 TEST(Poller, WatchesForRoomOnlyWhenAsked) {
   Pair pair;
   Poller poller;
-  poller.watch(pair.near.get(), 1, true, false);
+  poller.watch_stream(pair.near.get(), 1, true, false);
   EXPECT_TRUE(poller.wait(0ns).empty());
-  poller.change(pair.near.get(), 2, false, true);
+  poller.change_stream(pair.near.get(), 2, false, true);
   const auto ready = poller.wait(5s);
   ASSERT_EQ(ready.size(), 1u);
   EXPECT_EQ(ready[0].key, 2u);
   EXPECT_TRUE(ready[0].writable);
+}
+
+TEST(Poller, MutedStreamsWakeNobodyAndTheirNewsIsNotLost) {
+  Pair stream, other;
+  Poller poller;
+  poller.watch_stream(stream.near.get(), 1, true, false);
+  poller.watch(other.near.get(), 2, true, false);
+  poller.mute_streams(true);
+  ASSERT_EQ(::write(stream.far.get(), "x", 1), 1);
+  EXPECT_TRUE(poller.wait(0ns).empty());
+  ASSERT_EQ(::write(other.far.get(), "x", 1), 1);
+  auto ready = poller.wait(5s);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].key, 2u);
+  poller.mute_streams(false);
+  ready = poller.wait(5s);
+  ASSERT_EQ(ready.size(), 2u);
+  poller.forget_stream(stream.near.get());
+  EXPECT_EQ(poller.wait(5s).size(), 1u);
+}
+
+TEST(Poller, ASleeperWakesWhenMutedStreamsWithNewsAreWatchedAgain) {
+  Pair stream;
+  Poller poller;
+  poller.watch_stream(stream.near.get(), 1, true, false);
+  poller.mute_streams(true);
+  ASSERT_EQ(::write(stream.far.get(), "x", 1), 1);
+  std::thread sleeper([&] { EXPECT_EQ(poller.wait(60s).size(), 1u); });
+  poller.mute_streams(false);
+  sleeper.join();
 }
 
 TEST(Poller, ForgetsDescriptors) {

@@ -94,6 +94,9 @@ std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
     // have other numbers than those the new set counts.
     channel->next_move = (static_cast<std::uint64_t>(id >> 16) << 20) * teams + i;
     channel->team = open_team(members, board_slots, i);
+    if (channel->team == nullptr && i < arena::SlotLease::kMax) {
+      channel->host = open_host_team(members, board_slots, i);
+    }
     if (channel->team != nullptr && teams > 1)
       channel->mover = std::make_unique<run::Mover>(parts_.bell);
     channels.push_back(std::move(channel));

@@ -105,6 +105,10 @@ class Loop final : private transport::TransportListener, private SetHost {
             arena::SlotLease lease);
   std::vector<std::unique_ptr<run::Channel>> open_channels(
       SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots);
+  std::optional<arena::HostGroups> host_groups(const Members& members) const;
+  std::unique_ptr<move::HostTeam> open_host_team(const Members& members,
+                                                 const std::vector<std::uint64_t>& board_slots,
+                                                 std::size_t index);
   std::unique_ptr<move::LocalTeam> open_team(const Members& members,
                                              const std::vector<std::uint64_t>& board_slots,
                                              std::size_t index);
@@ -136,13 +140,16 @@ class Loop final : private transport::TransportListener, private SetHost {
   // A set or persistent operation that has ended here. Others may still read what it shared, so its
   // memory and its places are kept until every member has closed it.
   struct Closing {
-    Members members;
     arena::SlotLease lease;
     std::unique_ptr<SetRunner> set;         // goes after its runs, which look at its members
     std::unique_ptr<PersistentRunner> persistent;
     std::vector<std::unique_ptr<run::Channel>> channels;
     std::vector<std::unique_ptr<run::BucketRun>> runs;
-    std::vector<move::LocalTeam*> teams;
+    struct Team {
+      move::LocalTeam* team;
+      Members members;
+    };
+    std::vector<Team> teams;
   };
   bool all_closed(const Closing& closing) const;
   void begin_closing(Closing closing);

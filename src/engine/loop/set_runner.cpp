@@ -326,7 +326,7 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
   channel.run = run::make_run(
       std::move(bucket), std::move(pendings),
       run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
-                      parts_.shared->buffers, parts_.shared->options, &channel.next_move,
+                      channel.host.get(), parts_.shared->buffers, parts_.shared->options, &channel.next_move,
                       parts_.channels.size(), run::kSetMoves});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);

@@ -28,7 +28,8 @@ void Loop::offer_board_slots(Request& request) {
                                      : Members::of(request.members, parts_.transport->rank());
   const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
   const std::size_t count = persistent ? 1 : teams;
-  if (members.me < 0 || !shares_memory(members) || count > arena::SlotLease::kMax) return;
+  const bool in_memory = shares_memory(members) || (!persistent && host_groups(members));
+  if (members.me < 0 || !in_memory || count > arena::SlotLease::kMax) return;
   if (places_.free() < count) reap();
   arena::SlotLease lease(places_, count, parts_.neighbourhood->own());
   request.board_slots = lease.packed();
@@ -50,6 +51,29 @@ arena::SlotLease Loop::take_offer(const Request& request) {
 void Loop::release_name(const Request& request) {
   parts_.names->release(request);
   if (traits_of(request.kind).opens_team) static_cast<void>(take_offer(request));
+}
+
+std::optional<arena::HostGroups> Loop::host_groups(const Members& members) const {
+  const arena::Neighbourhood* hood = parts_.neighbourhood.get();
+  return hood == nullptr ? std::nullopt : hood->groups(members);
+}
+
+std::unique_ptr<move::HostTeam> Loop::open_host_team(const Members& members,
+                                                     const std::vector<std::uint64_t>& board_slots,
+                                                     std::size_t index) {
+  auto groups = host_groups(members);
+  if (!groups) return nullptr;
+  // A place that one host lacks is missed by all, so that all take the same way.
+  for (const std::uint64_t packed : board_slots) {
+    if (arena::slot_in(packed, index) == arena::kBoardSlots) return nullptr;
+  }
+  std::vector<std::uint64_t> here;
+  for (const Rank rank : groups->here.ranks) {
+    here.push_back(board_slots[static_cast<std::size_t>(members.index_of(rank))]);
+  }
+  auto team = open_team(groups->here, here, index);
+  if (team == nullptr) return nullptr;
+  return std::make_unique<move::HostTeam>(move::HostTeam{std::move(*groups), std::move(team)});
 }
 
 std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
@@ -104,13 +128,17 @@ void Loop::close_set(SetId set) {
   if (auto node = sets_.extract(set); !node.empty()) {
     Closing closing;
     closing.set = std::move(node.mapped());
-    closing.members = closing.set->members();
     closing.lease = std::move(leases_[set]);
     leases_.erase(set);
     closing.runs = closing.set->stop(removed);
     closing.channels = closing.set->give_channels();
     for (const auto& channel : closing.channels) {
-      if (channel->team != nullptr) closing.teams.push_back(channel->team.get());
+      if (channel->team != nullptr) {
+        closing.teams.push_back({channel->team.get(), closing.set->members()});
+      }
+      if (channel->host != nullptr) {
+        closing.teams.push_back({channel->host->team.get(), channel->host->groups.here});
+      }
     }
     begin_closing(std::move(closing));
   }
@@ -174,24 +202,25 @@ void Loop::close_persistent(SetId set, std::uint32_t index) {
 
 void Loop::close(OpenPersistent persistent, const Status& why) {
   Closing closing;
-  closing.members = persistent.runner->members();
   closing.lease = std::move(persistent.lease);
   if (auto run = persistent.runner->stop(why)) closing.runs.push_back(std::move(run));
   closing.persistent = std::move(persistent.runner);
-  if (move::LocalTeam* team = closing.persistent->team()) closing.teams.push_back(team);
+  if (move::LocalTeam* team = closing.persistent->team()) {
+    closing.teams.push_back({team, closing.persistent->members()});
+  }
   begin_closing(std::move(closing));
 }
 
 void Loop::begin_closing(Closing closing) {
-  for (move::LocalTeam* team : closing.teams) team->close();
+  for (const Closing::Team& each : closing.teams) each.team->close();
   closing_.push_back(std::move(closing));
 }
 
 bool Loop::all_closed(const Closing& closing) const {
-  return std::all_of(closing.teams.begin(), closing.teams.end(), [&](const move::LocalTeam* team) {
-    for (int member = 0; member < team->n(); ++member) {
-      const auto rank = static_cast<std::size_t>(closing.members.rank_of(member));
-      if (!team->has_closed(member) && !gone_[rank]) return false;
+  return std::all_of(closing.teams.begin(), closing.teams.end(), [&](const Closing::Team& each) {
+    for (int member = 0; member < each.team->n(); ++member) {
+      const auto rank = static_cast<std::size_t>(each.members.rank_of(member));
+      if (!each.team->has_closed(member) && !gone_[rank]) return false;
     }
     return true;
   });
@@ -206,9 +235,10 @@ void Loop::reap() {
     }
     if (!all_closed(closing)) continue;
     std::erase_if(closing.runs, [](const auto& run) { return run->local(); });
-    for (move::LocalTeam* team : closing.teams) team->give_windows_back();
+    for (const Closing::Team& each : closing.teams) each.team->give_windows_back();
     closing.teams.clear();
-    closing.channels.clear();
+    // A run over messages may have a machine that looks at its host's team.
+    if (closing.runs.empty()) closing.channels.clear();
     closing.lease = arena::SlotLease();
   }
   std::erase_if(closing_, [](const Closing& closing) {

@@ -33,6 +33,9 @@ class PlayedTransport final : public transport::Transport {
   void receive(Rank, transport::Label, std::span<std::byte>, transport::Transfer& done) override {
     done.state = transport::Transfer::State::active;
   }
+  void abandon(Rank, transport::Transfer& transfer) override {
+    transfer.state = transport::Transfer::State::failed;
+  }
   bool progress(transport::TransportListener& listener) override {
     const auto all = std::exchange(news, {});
     for (const auto& one : all) one(listener);

@@ -57,6 +57,8 @@ inline constexpr OptionChoice kAlgorithmChoices[] = {
      "log2 n steps (+2 off powers of two), sends log2 n times the data; up to 16 KiB"},
     {"direct", "2 steps, sends 2(n-1)/n of the data, one rounding in rank order; up to 8 ranks, "
                "16- and 8-bit floats, deterministic runs"},
+    {"hierarchical", "within each host through shared memory, then direct between hosts, of which "
+                     "each sends 2(h-1)/h of the data; several hosts with equally many ranks"},
 };
 
 inline constexpr OptionChoice kJoinDivisorChoices[] = {

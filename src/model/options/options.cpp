@@ -60,6 +60,9 @@ constexpr Entry kEntries[] = {
     {{"integrity", "UNISONO_INTEGRITY", "", one_of(kIntegrityChoices), true,
       "What guards frames between hosts."},
      &Options::integrity},
+    {{"encrypt", "UNISONO_ENCRYPT", "", kFlag, true,
+      "Whether frames between hosts are also encrypted; needs integrity=auth."},
+     &Options::encrypt},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
       "The allreduce algorithm over messages; ranks that share memory need none."},
      &Options::algorithm},
@@ -96,6 +99,10 @@ constexpr Entry kEntries[] = {
     {{"deterministic", "UNISONO_DETERMINISTIC", "", kFlag, true,
       "Same inputs give the same bits in every run, whatever the timing."},
      &Options::deterministic},
+    {{"keep_inputs", "UNISONO_KEEP_INPUTS", "", kFlag, false,
+      "Whether an operation that fails leaves its output as it was; otherwise the output is "
+      "undefined then. Costs a copy of every large tensor that goes to other hosts."},
+     &Options::keep_inputs},
     {{"fuse_groups", "UNISONO_FUSE_GROUPS", "", kFlag, true,
       "Whether a group may share a bucket with other tensors."},
      &Options::fuse_groups},
@@ -290,6 +297,11 @@ Status Options::validate() const {
             cat("dead_s must be larger than suspect_s, suspect_s larger than heartbeat_s, and "
                 "heartbeat_s larger than 0, so that a late heartbeat is not taken for a death; got "
                 "dead_s=", dead_s, " suspect_s=", suspect_s, " heartbeat_s=", heartbeat_s)};
+  }
+  if (encrypt && integrity != "auth") {
+    return {Code::invalid_argument,
+            cat("encrypt needs integrity=auth, since only its keys can encrypt; got integrity=",
+                integrity)};
   }
   if (join_timeout_s <= 0) {
     return {Code::invalid_argument, "join_timeout_s must be larger than 0: nobody joins at once"};

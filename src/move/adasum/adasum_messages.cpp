@@ -13,7 +13,7 @@
 namespace unisono::move {
 namespace {
 
-class AdasumMessages final : public VotingMachine {
+class AdasumMessages final : public CollectiveMachine {
  public:
   AdasumMessages(const AdasumContexts& contexts, DType dtype,
                  const std::vector<std::size_t>& counts, PlanVote vote, std::span<std::byte> data)
@@ -115,7 +115,7 @@ class AdasumMessages final : public VotingMachine {
 
 }  // namespace
 
-std::unique_ptr<VotingMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
+std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
                                            const std::vector<std::size_t>& counts,
                                            PlanVote vote, std::span<std::byte> data) {
   return std::make_unique<AdasumMessages>(contexts, dtype, counts, vote, data);

@@ -68,7 +68,7 @@ struct LocalReduction {
 
 // What shared memory adds to a machine: the members see each other, and read and write where the
 // callers' tensors are.
-class LocalCollective : public VotingMachine {
+class LocalCollective : public CollectiveMachine {
  public:
   // Whether every member has been seen to take part.
   virtual bool joined() const { return true; }

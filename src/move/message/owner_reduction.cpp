@@ -7,34 +7,39 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
-#include "move/message/patterns.hpp"
 
 namespace unisono::move {
 
 OwnerReduction::OwnerReduction(const MoveContext& context, DType dtype, ReduceOp op,
-                               std::span<const std::byte> mine, std::span<std::byte> out)
+                               std::span<const Segment> segments, std::span<std::byte> scratch,
+                               unsigned round)
     : context_(&context),
       dtype_(dtype),
       op_(op),
-      mine_(mine),
-      out_(out),
-      segments_(patterns::segments_in(mine.size(), kSegmentBytes)),
-      slots_bytes_(std::min(mine.size(), kWindow * kSegmentBytes)),
-      scratch_(slots_bytes_ * static_cast<std::size_t>(context.n() - 1)),
+      segments_(segments),
+      scratch_(scratch.data()),
       inputs_(static_cast<std::size_t>(context.n())) {
-  UNISONO_CHECK(mine.size() == out.size() && mine.size() % size_of(dtype) == 0);
+  if (segments_.empty()) return;
+  if (scratch.empty()) {
+    own_scratch_.reset(new std::byte[scratch_bytes(context.n())]);
+    scratch_ = own_scratch_.get();
+  } else {
+    UNISONO_CHECK(scratch.size() >= scratch_bytes(context.n()));
+  }
   for (int member = 0; member < context.n(); ++member) {
     if (member == context.me()) continue;
-    std::byte* slots = scratch_.data() + contributions_.size() * slots_bytes_;
-    contributions_.emplace_back(context, member, Phase::scatter)
-        .receive_through(slots, mine.size());
+    std::byte* slots = scratch_ + contributions_.size() * kWindow * kSegmentBytes;
+    contributions_.emplace_back(context, member, Phase::scatter, round)
+        .receive_through(slots, segments_);
   }
 }
 
-void OwnerReduction::advance(Pass& pass) {
+void OwnerReduction::advance(Pass& pass, Do what) {
   for (auto& contribution : contributions_) contribution.advance(done_ + kWindow, pass);
-  while (!pass.failed && done_ < segments_ && arrived(done_)) {
-    reduce(done_++);
+  if (what == Do::wait) return;
+  while (!pass.failed && !finished() && arrived(done_)) {
+    if (what == Do::reduce) reduce(done_);
+    ++done_;
     pass.moved = true;
   }
 }
@@ -44,20 +49,24 @@ bool OwnerReduction::arrived(std::size_t segment) const {
                      [&](const SegmentStream& stream) { return stream.done() > segment; });
 }
 
-void OwnerReduction::reduce(std::size_t segment) {
-  const std::size_t begin = segment * kSegmentBytes;
-  const std::size_t length = std::min(kSegmentBytes, mine_.size() - begin);
-  const std::byte* slot = scratch_.data() + (segment % kWindow) * kSegmentBytes;
+void OwnerReduction::reduce(std::size_t index) {
+  const Segment& segment = segments_[index];
+  const std::byte* slot = scratch_ + (index % kWindow) * kSegmentBytes;
   for (int member = 0; member < context_->n(); ++member) {
     const void*& input = inputs_[static_cast<std::size_t>(member)];
     if (member == context_->me()) {
-      input = mine_.data() + begin;
+      input = segment.in.data();
     } else {
       input = slot;
-      slot += slots_bytes_;
+      slot += kWindow * kSegmentBytes;
     }
   }
-  kernels::reduce_many(dtype_, op_, out_.data() + begin, inputs_, length / size_of(dtype_));
+  const std::size_t count = segment.in.size() / size_of(dtype_);
+  kernels::reduce_many(dtype_, op_, segment.out.data(), inputs_, count);
+  if (segment.divisor != 1 || segment.postscale != 1.0) {
+    kernels::finish(dtype_, segment.divisor, segment.postscale, segment.out.data(),
+                    segment.out.data(), count);
+  }
 }
 
 void OwnerReduction::add_pending(OpenTransfer& pending) const {
@@ -65,7 +74,11 @@ void OwnerReduction::add_pending(OpenTransfer& pending) const {
 }
 
 std::string OwnerReduction::phase() const {
-  return cat(done_, " of ", segments_, " segments of the own part reduced");
+  return cat(done_, " of ", segments_.size(), " segments of the own slice reduced");
+}
+
+void OwnerReduction::abandon() {
+  for (auto& contribution : contributions_) contribution.abandon();
 }
 
 }  // namespace unisono::move

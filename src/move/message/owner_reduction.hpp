@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The one place where a part is reduced: its owner receives every other member's contribution,
+// The one place where a slice is reduced: its owner receives every other member's contribution,
 // segment by segment, and reduces all of them in member order in one pass, so that 16-bit floats
-// round once and the result does not depend on who came first.
+// round once and the result does not depend on who came first. What is left of an average or of a
+// scaling is done right after, while the segment is in the cache.
 // Thread: the one that drives the engine.
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,15 +19,24 @@ namespace unisono::move {
 
 class OwnerReduction {
  public:
-  // mine is this member's own contribution; out may be the same bytes.
-  OwnerReduction(const MoveContext& context, DType dtype, ReduceOp op,
-                 std::span<const std::byte> mine, std::span<std::byte> out);
+  // What to do with segments that all contributions have arrived for.
+  enum class Do : std::uint8_t { wait, reduce, drop };
 
-  void advance(Pass& pass);
-  std::size_t done() const { return done_; }  // segments 0 .. done()-1 of out hold the result
-  bool finished() const { return done_ == segments_; }
+  // The list outlives the reduction. So does scratch, of scratch_bytes(); where it is empty the
+  // reduction has its own.
+  OwnerReduction(const MoveContext& context, DType dtype, ReduceOp op,
+                 std::span<const Segment> segments, std::span<std::byte> scratch = {},
+                 unsigned round = 0);
+  static std::size_t scratch_bytes(int members) {
+    return kWindow * kSegmentBytes * static_cast<std::size_t>(members - 1);
+  }
+
+  void advance(Pass& pass, Do what = Do::reduce);
+  std::size_t done() const { return done_; }  // segments 0 .. done()-1 hold the result
+  bool finished() const { return done_ == segments_.size(); }
   void add_pending(OpenTransfer& pending) const;
   std::string phase() const;
+  void abandon();
 
  private:
   bool arrived(std::size_t segment) const;
@@ -34,11 +45,10 @@ class OwnerReduction {
   const MoveContext* context_;
   const DType dtype_;
   const ReduceOp op_;
-  const std::span<const std::byte> mine_;
-  const std::span<std::byte> out_;
-  std::size_t segments_ = 0, done_ = 0;
-  std::size_t slots_bytes_ = 0;             // scratch of one contributor
-  std::vector<std::byte> scratch_;
+  const std::span<const Segment> segments_;
+  std::size_t done_ = 0;
+  std::unique_ptr<std::byte[]> own_scratch_;
+  std::byte* scratch_ = nullptr;            // kWindow slots of each contributor
   std::deque<SegmentStream> contributions_; // in member order, without me
   std::vector<const void*> inputs_;         // in member order
 };

@@ -21,7 +21,7 @@ class DirectReduceScatter final : public Machine {
                       std::span<const std::byte> data, const std::vector<std::size_t>& starts,
                       std::span<std::byte> out)
       : Machine("reducescatter/direct", context),
-        own_(context_, dtype, op, part(data, starts, context.me()), out) {
+        own_(context_, dtype, op, cut_own(part(data, starts, context.me()), out)) {
     for (int d = 1; d < context.n(); ++d) {
       const int member = patterns::wrap(context.me() + d, context.n());
       contributions_.emplace_back(context_, member, Phase::scatter)
@@ -34,6 +34,11 @@ class DirectReduceScatter final : public Machine {
                                          const std::vector<std::size_t>& starts, int member) {
     const auto j = static_cast<std::size_t>(member);
     return data.subspan(starts[j], starts[j + 1] - starts[j]);
+  }
+
+  std::span<const Segment> cut_own(std::span<const std::byte> mine, std::span<std::byte> out) {
+    cut_region({.in = mine, .out = out}, 0, mine.size(), cut_);
+    return cut_;
   }
 
   bool advance() override {
@@ -51,6 +56,7 @@ class DirectReduceScatter final : public Machine {
   }
   std::string phase() const override { return own_.phase(); }
 
+  std::vector<Segment> cut_;
   OwnerReduction own_;
   std::deque<SegmentStream> contributions_;
 };

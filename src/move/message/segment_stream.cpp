@@ -16,24 +16,37 @@ SegmentStream::SegmentStream(const MoveContext& context, int member, Phase phase
       phase_(static_cast<unsigned>(phase) + round) {}
 
 void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segment_bytes) {
-  source_ = bytes.data();
-  total_ = bytes.size();
-  segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(total_, 1);
-  segments_ = patterns::segments_in(total_, segment_bytes_);
+  way_ = Way::bytes_out;
+  source_ = bytes;
+  segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
+  segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
 
 void SegmentStream::receive_into(std::span<std::byte> bytes, std::size_t segment_bytes) {
-  target_ = bytes.data();
-  total_ = bytes.size();
-  segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(total_, 1);
-  segments_ = patterns::segments_in(total_, segment_bytes_);
+  way_ = Way::bytes_in;
+  target_ = bytes;
+  segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
+  segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
 
-void SegmentStream::receive_through(std::byte* slots, std::size_t total_bytes) {
-  target_ = slots;
-  total_ = total_bytes;
-  slots_ = kWindow;
-  segments_ = patterns::segments_in(total_, segment_bytes_);
+void SegmentStream::send_inputs(std::span<const Segment> segments) {
+  use(segments, Way::inputs_out);
+}
+void SegmentStream::send_outputs(std::span<const Segment> segments) {
+  use(segments, Way::outputs_out);
+}
+void SegmentStream::receive_outputs(std::span<const Segment> segments) {
+  use(segments, Way::outputs_in);
+}
+void SegmentStream::receive_through(std::byte* slots, std::span<const Segment> segments) {
+  use(segments, Way::slots_in);
+  target_ = {slots, kWindow * kSegmentBytes};
+}
+
+void SegmentStream::use(std::span<const Segment> list, Way way) {
+  way_ = way;
+  list_ = list;
+  segments_ = list.size();
 }
 
 void SegmentStream::advance(std::size_t limit, Pass& pass) {
@@ -50,25 +63,47 @@ void SegmentStream::advance(std::size_t limit, Pass& pass) {
   }
 }
 
-void SegmentStream::open(std::size_t segment) {
+std::span<const std::byte> SegmentStream::source(std::size_t segment) const {
+  if (way_ == Way::inputs_out) return list_[segment].in;
+  if (way_ == Way::outputs_out) return list_[segment].out;
   const std::size_t begin = segment * segment_bytes_;
-  const std::size_t length = std::min(segment_bytes_, total_ - begin);
+  return source_.subspan(begin, std::min(segment_bytes_, source_.size() - begin));
+}
+
+std::span<std::byte> SegmentStream::target(std::size_t segment) const {
+  if (way_ == Way::outputs_in) return list_[segment].out;
+  if (way_ == Way::slots_in) {
+    return target_.subspan((segment % kWindow) * kSegmentBytes, list_[segment].in.size());
+  }
+  const std::size_t begin = segment * segment_bytes_;
+  return target_.subspan(begin, std::min(segment_bytes_, target_.size() - begin));
+}
+
+void SegmentStream::open(std::size_t segment) {
   const transport::Label label{
       tags::pack(context_->set, context_->bucket, tags::step_of(phase_, segment)),
       context_->identity};
   transport::Transfer& transfer = transfers_[segment % kWindow];
   transfer.state = transport::Transfer::State::idle;
-  if (source_ != nullptr) {
-    context_->transport->send(peer_, label, {source_ + begin, length}, transfer);
+  if (sends()) {
+    context_->transport->send(peer_, label, source(segment), transfer);
   } else {
-    const std::size_t at = slots_ != 0 ? (segment % slots_) * segment_bytes_ : begin;
-    context_->transport->receive(peer_, label, {target_ + at, length}, transfer);
+    context_->transport->receive(peer_, label, target(segment), transfer);
   }
 }
 
 void SegmentStream::add_pending(OpenTransfer& pending) const {
   if (done_ == opened_) return;
-  (source_ != nullptr ? pending.sending_to : pending.receiving_from).push_back(peer_);
+  (sends() ? pending.sending_to : pending.receiving_from).push_back(peer_);
+}
+
+void SegmentStream::abandon() {
+  for (std::size_t segment = done_; segment < opened_; ++segment) {
+    transport::Transfer& transfer = transfers_[segment % kWindow];
+    if (transfer.state == transport::Transfer::State::active) {
+      context_->transport->abandon(peer_, transfer);
+    }
+  }
 }
 
 }  // namespace unisono::move

@@ -74,6 +74,7 @@ class Connector {
 transport::LaneSecret Connector::secret_of(const Line& line) {
   transport::LaneSecret secret = line.session.frames;
   if (options_.integrity == "plain") secret.kind = transport::SealKind::hash;
+  if (options_.encrypt) secret.kind = transport::encrypted(secret.kind);
   seals_ = transport::seal_name(secret.kind);
   return secret;
 }

@@ -21,10 +21,8 @@ class AdasumRun final : public EncodedRun {
       codec_.encode(encode_part(tensors_[index], slice.begin, slice.count(), offset));
     });
     const move::AdasumContexts contexts{next_context(), next_context(), next_context()};
-    auto machine = move::make_adasum(contexts, wire_, counts_, bucket_.responses.front().vote,
-                                     fused_.first(fused_bytes_));
-    voting_ = machine.get();
-    machine_ = std::move(machine);
+    machine_ = move::make_adasum(contexts, wire_, counts_, bucket_.responses.front().vote,
+                                 fused_.first(fused_bytes_));
     return {};
   }
 
@@ -45,10 +43,7 @@ class AdasumRun final : public EncodedRun {
     });
   }
 
-  PlanVote moved_vote() const override { return voting_->vote(); }
-
   std::vector<std::size_t> counts_;         // elements of each tensor
-  move::VotingMachine* voting_ = nullptr;   // machine_, by its own type
 };
 
 }  // namespace

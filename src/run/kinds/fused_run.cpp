@@ -57,10 +57,8 @@ class FusedRun final : public EncodedRun {
       put_vote(bucket_.responses.front().vote, wire_, bucket_.op,
                fused_.memory.get() + fused_bytes_);
     }
-    const std::string& algorithm =
-        context_.options->deterministic ? std::string("direct") : context_.options->algorithm;
-    machine_ =
-        move::make_allreduce(algorithm, next_context(), wire_, bucket_.op, fused_.first(all));
+    machine_ = move::make_allreduce(algorithm_of(*context_.options), next_context(), wire_,
+                                    bucket_.op, fused_.first(all));
     return {};
   }
 

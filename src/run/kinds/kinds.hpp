@@ -11,6 +11,9 @@
 
 namespace unisono::run {
 
+// The allreduce over messages that the options ask for.
+std::string_view algorithm_of(const Options& options);
+
 struct RunParts {
   Bucket bucket;
   std::vector<Pending> pendings;            // parallel to the bucket's tensors
@@ -18,6 +21,8 @@ struct RunParts {
 };
 
 std::unique_ptr<BucketRun> make_fused_run(RunParts parts, const encode::Codec& codec);
+// Of tensors that travel as they are, when the algorithm is "direct".
+std::unique_ptr<BucketRun> make_direct_run(RunParts parts, const encode::Codec& codec);
 std::unique_ptr<BucketRun> make_adasum_run(RunParts parts, const encode::Codec& codec);
 // An allreduce, Adasum too, whose members all share memory.
 std::unique_ptr<BucketRun> make_local_run(RunParts parts, const encode::Codec& codec);

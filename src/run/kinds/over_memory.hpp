@@ -24,7 +24,6 @@ class OverMemory : public Kind {
   }
 
  private:
-  PlanVote moved_vote() const final { return local_->vote(); }
   bool committed() const final { return local() != nullptr && local_->committed(); }
   void undo() final {
     if (local() != nullptr) local_->undo();

@@ -11,7 +11,6 @@ struct Machine final : move::LocalCollective {
   explicit Machine(int& undone) : undone_(undone) {}
   move::Step step() override { return move::Step::finished; }
   std::string describe() const override { return "a machine"; }
-  PlanVote vote() const override { return PlanVote::run_then_stop; }
   bool joined() const override { return true; }
   bool committed() const override { return true; }
   void undo() override { ++undone_; }
@@ -22,7 +21,6 @@ struct Machine final : move::LocalCollective {
 struct Kind {
   virtual ~Kind() = default;
   virtual bool joined() const = 0;
-  virtual PlanVote moved_vote() const = 0;
   virtual bool committed() const = 0;
   virtual void undo() = 0;
   std::unique_ptr<move::CollectiveMachine> machine_;
@@ -39,7 +37,6 @@ TEST(OverMemory, AsksItsMachine) {
   run.use(std::make_unique<Machine>(undone));
   EXPECT_TRUE(run.joined());
   EXPECT_TRUE(run.kind().committed());
-  EXPECT_EQ(run.kind().moved_vote(), PlanVote::run_then_stop);
   run.kind().undo();
   EXPECT_EQ(undone, 1);
 }

@@ -42,7 +42,7 @@ FrameHeader make_header(const LaneTerms& terms, FrameKind kind, std::uint64_t se
                         Label label, std::size_t length) {
   FrameHeader header;
   header.kind = kind;
-  header.flags = terms.check_payload ? FrameHeader::kPayloadChecked : 0;
+  header.flags = terms.flags();
   header.epoch = terms.epoch;
   header.sequence = sequence;
   header.tag = label.tag;
@@ -77,9 +77,9 @@ Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& 
     return corrupted(cat("a frame of ", header.length, " bytes; the limit of its kind is ",
                          length_limit(header.kind)));
   }
-  if (header.flags != (terms.check_payload ? FrameHeader::kPayloadChecked : 0)) {
-    return corrupted(
-        cat("frame ", sequence, " does not say as agreed whether its payload is checked"));
+  if (header.flags != terms.flags()) {
+    return corrupted(cat("frame ", sequence,
+                         " does not say as agreed whether its payload is checked or encrypted"));
   }
   return {};
 }

@@ -35,7 +35,7 @@ enum class LaneKind : std::uint8_t { control = 0, data = 1 };
 
 struct FrameHeader {
   static constexpr std::uint16_t kMagic = 0x6e55;
-  static constexpr std::uint8_t kPayloadChecked = 1;
+  static constexpr std::uint8_t kPayloadChecked = 1, kPayloadEncrypted = 2;
 
   std::uint16_t magic = kMagic;
   FrameKind kind = FrameKind::message;
@@ -59,6 +59,12 @@ struct LaneTerms {
   LaneKind lane = LaneKind::control;
   std::uint32_t epoch = 1;
   bool check_payload = true;
+  bool encrypt_payload = false;
+
+  std::uint8_t flags() const {
+    return static_cast<std::uint8_t>((check_payload ? FrameHeader::kPayloadChecked : 0) |
+                                     (encrypt_payload ? FrameHeader::kPayloadEncrypted : 0));
+  }
 };
 
 // Returns a header without its check.

@@ -60,6 +60,32 @@ const Ciphers& ciphers() {
   return kCiphers;
 }
 
+struct FreeContext {
+  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+};
+using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
+
+constexpr std::size_t kUpdateBytesMax = 1 << 30;  // OpenSSL takes the length as an int
+
+enum class Part : std::uint32_t { header = 0, payload = 1 };
+using Nonce = std::array<unsigned char, 12>;
+Nonce nonce_of(Part part, std::uint64_t number) {
+  Nonce nonce;
+  std::memcpy(nonce.data(), &part, sizeof part);
+  std::memcpy(nonce.data() + sizeof part, &number, sizeof number);
+  return nonce;
+}
+
+FrameCheck finish_check(EVP_CIPHER_CTX* context) {
+  FrameCheck check;
+  unsigned char nothing[16];
+  int ignored = 0;
+  UNISONO_CHECK(EVP_EncryptFinal_ex(context, nothing, &ignored) == 1);
+  UNISONO_CHECK(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, kCheckBytes, check.data()) ==
+                1);
+  return check;
+}
+
 class AeadSeal final : public FrameSeal {
  public:
   AeadSeal(const EVP_CIPHER* cipher, const SealKey& key) : context_(EVP_CIPHER_CTX_new()) {
@@ -74,9 +100,8 @@ class AeadSeal final : public FrameSeal {
   }
   void begin(std::uint64_t number) override { start(Part::payload, number); }
   void add(std::span<const std::byte> bytes) override {
-    constexpr std::size_t kMax = 1 << 30;  // OpenSSL takes the length as an int
     while (!bytes.empty()) {
-      const auto piece = bytes.first(std::min(bytes.size(), kMax));
+      const auto piece = bytes.first(std::min(bytes.size(), kUpdateBytesMax));
       int ignored = 0;
       // Without an output buffer the bytes are authenticated and not encrypted.
       UNISONO_CHECK(EVP_EncryptUpdate(context_.get(), nullptr, &ignored,
@@ -85,31 +110,68 @@ class AeadSeal final : public FrameSeal {
       bytes = bytes.subspan(piece.size());
     }
   }
-  FrameCheck end() override {
-    FrameCheck check;
-    unsigned char nothing[16];
-    int ignored = 0;
-    UNISONO_CHECK(EVP_EncryptFinal_ex(context_.get(), nothing, &ignored) == 1);
-    UNISONO_CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kCheckBytes,
-                                      check.data()) == 1);
-    return check;
-  }
+  FrameCheck end() override { return finish_check(context_.get()); }
   // Small enough that what has been authenticated is still in the cache when it is copied.
   std::size_t stride() const override { return 256 << 10; }
 
  private:
-  enum class Part : std::uint32_t { header = 0, payload = 1 };
   void start(Part part, std::uint64_t number) {
-    unsigned char nonce[12];
-    std::memcpy(nonce, &part, sizeof part);
-    std::memcpy(nonce + sizeof part, &number, sizeof number);
-    UNISONO_CHECK(EVP_EncryptInit_ex2(context_.get(), nullptr, nullptr, nonce, nullptr) == 1);
+    const Nonce nonce = nonce_of(part, number);
+    UNISONO_CHECK(EVP_EncryptInit_ex2(context_.get(), nullptr, nullptr, nonce.data(), nullptr) ==
+                  1);
   }
 
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_CIPHER_CTX, Free> context_;
+  CipherContext context_;
+};
+
+// Payloads pass through a context of their own, since a check of a header comes in between.
+class EncryptingSeal final : public FrameSeal {
+ public:
+  EncryptingSeal(const EVP_CIPHER* cipher, const SealKey& key, Direction direction)
+      : headers_(cipher, key), context_(EVP_CIPHER_CTX_new()), out_(direction == Direction::out) {
+    UNISONO_CHECK(context_ != nullptr);
+    UNISONO_CHECK(EVP_CipherInit_ex2(context_.get(), cipher, key.data(), nullptr, out_ ? 1 : 0,
+                                     nullptr) == 1);
+  }
+
+  FrameCheck header(std::uint64_t number, std::span<const std::byte> bytes) override {
+    return headers_.header(number, bytes);
+  }
+  void begin(std::uint64_t number) override {
+    const Nonce nonce = nonce_of(Part::payload, number);
+    UNISONO_CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, nonce.data(),
+                                     out_ ? 1 : 0, nullptr) == 1);
+  }
+  void add(std::span<const std::byte>) override { UNISONO_CHECK(false); }
+  void transform(std::span<const std::byte> in, std::byte* out) override {
+    while (!in.empty()) {
+      const auto piece = in.first(std::min(in.size(), kUpdateBytesMax));
+      int written = 0;
+      UNISONO_CHECK(EVP_CipherUpdate(context_.get(), reinterpret_cast<unsigned char*>(out),
+                                     &written,
+                                     reinterpret_cast<const unsigned char*>(piece.data()),
+                                     static_cast<int>(piece.size())) == 1);
+      UNISONO_CHECK(static_cast<std::size_t>(written) == piece.size());
+      in = in.subspan(piece.size());
+      out += piece.size();
+    }
+  }
+  FrameCheck end() override { return finish_check(context_.get()); }
+  bool passes(const FrameCheck& check) override {
+    FrameCheck expected = check;
+    unsigned char nothing[16];
+    int ignored = 0;
+    UNISONO_CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kCheckBytes,
+                                      expected.data()) == 1);
+    return EVP_DecryptFinal_ex(context_.get(), nothing, &ignored) == 1;
+  }
+  bool encrypts() const override { return true; }
+  std::size_t stride() const override { return headers_.stride(); }
+
+ private:
+  AeadSeal headers_;
+  CipherContext context_;
+  const bool out_;
 };
 
 bool has_aes_instructions() {
@@ -129,6 +191,8 @@ std::string_view seal_name(SealKind kind) {
   switch (kind) {
     case SealKind::chacha20_poly1305: return "ChaCha20-Poly1305";
     case SealKind::aes_256_gcm: return "AES-256-GMAC";
+    case SealKind::chacha20_poly1305_encrypted: return "ChaCha20-Poly1305, encrypted";
+    case SealKind::aes_256_gcm_encrypted: return "AES-256-GCM, encrypted";
     case SealKind::hash: return "XXH3";
   }
   return "unknown";
@@ -136,6 +200,12 @@ std::string_view seal_name(SealKind kind) {
 
 SealKind fastest_seal() {
   return has_aes_instructions() ? SealKind::aes_256_gcm : SealKind::chacha20_poly1305;
+}
+
+SealKind encrypted(SealKind kind) {
+  UNISONO_CHECK(kind == SealKind::aes_256_gcm || kind == SealKind::chacha20_poly1305);
+  return kind == SealKind::aes_256_gcm ? SealKind::aes_256_gcm_encrypted
+                                       : SealKind::chacha20_poly1305_encrypted;
 }
 
 LaneSecret hash_secret(std::uint64_t seed, unsigned lane, unsigned side) {
@@ -150,10 +220,23 @@ LaneSecret hash_secret(std::uint64_t seed, unsigned lane, unsigned side) {
   return secret;
 }
 
-std::unique_ptr<FrameSeal> FrameSeal::make(SealKind kind, const SealKey& key) {
-  if (kind == SealKind::hash) return std::make_unique<HashSeal>(key);
-  const bool aes = kind == SealKind::aes_256_gcm;
-  return std::make_unique<AeadSeal>(aes ? ciphers().aes : ciphers().chacha, key);
+bool FrameSeal::passes(const FrameCheck& check) { return same_check(check, end()); }
+
+void FrameSeal::transform(std::span<const std::byte>, std::byte*) { UNISONO_CHECK(encrypts()); }
+
+std::unique_ptr<FrameSeal> FrameSeal::make(SealKind kind, const SealKey& key,
+                                           Direction direction) {
+  switch (kind) {
+    case SealKind::hash: return std::make_unique<HashSeal>(key);
+    case SealKind::aes_256_gcm: return std::make_unique<AeadSeal>(ciphers().aes, key);
+    case SealKind::chacha20_poly1305: return std::make_unique<AeadSeal>(ciphers().chacha, key);
+    case SealKind::aes_256_gcm_encrypted:
+      return std::make_unique<EncryptingSeal>(ciphers().aes, key, direction);
+    case SealKind::chacha20_poly1305_encrypted:
+      return std::make_unique<EncryptingSeal>(ciphers().chacha, key, direction);
+  }
+  UNISONO_CHECK(false);
+  return nullptr;
 }
 
 bool same_check(const FrameCheck& a, const FrameCheck& b) {

@@ -10,6 +10,7 @@
 //          frame). It must never repeat under one key, so every connection has keys of its own, one
 //          for each direction, and a number is used once. For the same reason a frame cannot be
 //          repeated, moved or reflected.
+// ..._encrypted   the same ciphers, with the payload encrypted. Headers stay readable.
 //
 // The library is OpenSSL's libcrypto. Thread: the one that drives the engine.
 #pragma once
@@ -24,11 +25,19 @@
 namespace unisono::transport {
 
 // Numbers are part of the wire format.
-enum class SealKind : std::uint8_t { chacha20_poly1305 = 0, aes_256_gcm = 1, hash = 255 };
+enum class SealKind : std::uint8_t {
+  chacha20_poly1305 = 0,
+  aes_256_gcm = 1,
+  chacha20_poly1305_encrypted = 2,
+  aes_256_gcm_encrypted = 3,
+  hash = 255
+};
 
 std::string_view seal_name(SealKind kind);
 // Of the two kinds that are safe against forgery, the one that is faster on this processor.
 SealKind fastest_seal();
+// The same cipher, with the payload encrypted; not of a hash.
+SealKind encrypted(SealKind kind);
 
 inline constexpr std::size_t kCheckBytes = 16;
 using FrameCheck = std::array<std::byte, kCheckBytes>;
@@ -46,13 +55,22 @@ LaneSecret hash_secret(std::uint64_t seed, unsigned lane, unsigned side);
 
 class FrameSeal {
  public:
-  static std::unique_ptr<FrameSeal> make(SealKind kind, const SealKey& key);
+  // Only a seal that encrypts cares whether it is for what goes out or for what comes in.
+  enum class Direction : std::uint8_t { out, in };
+  static std::unique_ptr<FrameSeal> make(SealKind kind, const SealKey& key,
+                                         Direction direction = Direction::out);
   virtual ~FrameSeal() = default;
   // Call order: header(), then begin(), add() and end() for the payload, then the next header().
+  // Where the payload is encrypted, transform() takes the place of add(); in the direction in,
+  // passes() takes the place of end().
   virtual FrameCheck header(std::uint64_t number, std::span<const std::byte> bytes) = 0;
   virtual void begin(std::uint64_t number) = 0;
   virtual void add(std::span<const std::byte> bytes) = 0;
   virtual FrameCheck end() = 0;
+  virtual bool passes(const FrameCheck& check);
+  virtual bool encrypts() const { return false; }
+  // Encrypts or decrypts the next bytes of the payload; out may be the same place.
+  virtual void transform(std::span<const std::byte> in, std::byte* out);
   // The best number of bytes for one call of add(). A hash needs the whole payload in one call.
   virtual std::size_t stride() const = 0;
 };

@@ -66,6 +66,53 @@ TEST_P(Seals, PiecesGiveTheSameAsTheWhole) {
   }
 }
 
+class Encryption : public testing::TestWithParam<SealKind> {
+ protected:
+  std::unique_ptr<FrameSeal> seal(FrameSeal::Direction direction) const {
+    SealKey key{};
+    key.fill(7);
+    return FrameSeal::make(encrypted(GetParam()), key, direction);
+  }
+};
+
+TEST_P(Encryption, WhatWasEncryptedInAnyPiecesIsReadInAnyOther) {
+  std::vector<std::byte> bytes(100'003);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 13);
+  const auto transform = [](FrameSeal& seal, std::vector<std::byte>& data, std::size_t step) {
+    for (std::size_t at = 0; at < data.size(); at += step) {
+      const auto piece = std::span(data).subspan(at, std::min(step, data.size() - at));
+      seal.transform(piece, piece.data());
+    }
+  };
+  const auto out = seal(FrameSeal::Direction::out), in = seal(FrameSeal::Direction::in);
+  std::set<std::vector<std::byte>> seen;
+  for (const std::uint64_t number : {0ull, 1ull, ~0ull}) {
+    std::vector<std::byte> data = bytes;
+    out->begin(number);
+    transform(*out, data, 4096);
+    const FrameCheck check = out->end();
+    EXPECT_TRUE(seen.insert(data).second) << "the same bytes under another number";
+    for (const std::size_t step : {std::size_t{1}, std::size_t{17}, data.size()}) {
+      std::vector<std::byte> opened = data;
+      in->begin(number);
+      transform(*in, opened, step);
+      EXPECT_TRUE(in->passes(check));
+      EXPECT_EQ(opened, bytes);
+    }
+    std::vector<std::byte> changed = data;
+    changed[70'000] ^= std::byte{1};
+    in->begin(number);
+    transform(*in, changed, 4096);
+    EXPECT_FALSE(in->passes(check));
+    in->begin(number + 1);
+    transform(*in, data, 4096);
+    EXPECT_FALSE(in->passes(check));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Encryption,
+                         testing::Values(SealKind::aes_256_gcm, SealKind::chacha20_poly1305));
+
 INSTANTIATE_TEST_SUITE_P(All, Seals,
                          testing::Values(SealKind::hash, SealKind::aes_256_gcm,
                                          SealKind::chacha20_poly1305));

@@ -19,10 +19,12 @@ Link::Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
            const LaneSecret& secret)
     : stream_(std::move(stream)),
       terms_{lane, epoch, true},
-      out_seal_(FrameSeal::make(secret.kind, secret.out)),
-      in_seal_(FrameSeal::make(secret.kind, secret.in)) {
+      out_seal_(FrameSeal::make(secret.kind, secret.out, FrameSeal::Direction::out)),
+      in_seal_(FrameSeal::make(secret.kind, secret.in, FrameSeal::Direction::in)) {
   UNISONO_CHECK(stream_ != nullptr);
   terms_.check_payload = !stream_->keeps_bytes();
+  terms_.encrypt_payload = terms_.check_payload && out_seal_->encrypts();
+  if (terms_.encrypt_payload) encrypted_.reset(new std::byte[out_seal_->stride()]);
 }
 
 void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done) {
@@ -48,6 +50,14 @@ void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload,
   update_want();
 }
 
+void Link::abandon(const Transfer& transfer) {
+  const auto frame = std::ranges::find(queue_, &transfer, &Outgoing::done);
+  if (frame == queue_.end()) return;
+  frame->owned.assign(frame->payload.begin(), frame->payload.end());
+  frame->payload = frame->owned;
+  std::exchange(frame->done, nullptr)->state = Transfer::State::failed;
+}
+
 // Frames go out one after another, so only the frame at the front uses the seal. Only what is about
 // to be written is sealed, so that it is in the cache when the stream copies it.
 void Link::seal_more(Outgoing& frame) {
@@ -62,13 +72,28 @@ void Link::seal_more(Outgoing& frame) {
     sealed = frame.ready == 0 ? 0 : frame.ready - kFrameHeaderBytes;
     const auto next =
         payload.subspan(sealed, std::min(payload.size() - sealed, out_seal_->stride()));
-    out_seal_->add(next);
+    if (terms_.encrypt_payload) {
+      out_seal_->transform(next, encrypted_.get());
+      encrypted_from_ = sealed;
+      encrypted_bytes_ = next.size();
+    } else {
+      out_seal_->add(next);
+    }
     sealed += next.size();
   }
   frame.ready = kFrameHeaderBytes + sealed;
   if (sealed < payload.size()) return;
   if (trailer > 0) frame.trailer = out_seal_->end();
   frame.ready += trailer;
+}
+
+// What of the payload may be written, from its first byte on or, when it is encrypted, from
+// encrypted_from_ on; what was before that has been written.
+std::span<const std::byte> Link::sealed_payload(const Outgoing& frame) const {
+  if (terms_.encrypt_payload && !frame.payload.empty()) {
+    return {encrypted_.get(), encrypted_bytes_};
+  }
+  return frame.payload.first(std::min(frame.ready - kFrameHeaderBytes, frame.payload.size()));
 }
 
 // Returns true when the whole frame has been written.
@@ -79,9 +104,10 @@ bool Link::write(Outgoing& frame) {
     if (frame.sent == frame.ready) seal_more(frame);
     Stream::Spans spans{
         std::as_bytes(std::span(&frame.header, 1)),
-        frame.payload.first(std::min(frame.ready, body) - kFrameHeaderBytes),
+        sealed_payload(frame),
         std::span(frame.trailer).first(frame.ready == whole ? whole - body : 0)};
     std::size_t gone = frame.sent;
+    if (terms_.encrypt_payload && gone > kFrameHeaderBytes) gone -= encrypted_from_;
     for (auto& span : spans) {
       const std::size_t cut = std::min(gone, span.size());
       span = span.subspan(cut);
@@ -181,9 +207,15 @@ Status Link::arrived(FrameSink& sink, std::size_t bytes) {
 Status Link::payload_arrived(FrameSink& sink, std::size_t bytes) {
   const auto length = static_cast<std::size_t>(incoming_.length);
   if (terms_.check_payload) {
+    const std::span<std::byte> fresh{payload_ + got_ - bytes, bytes};
     const bool in_pieces = in_seal_->stride() != SIZE_MAX;
-    if (in_pieces) in_seal_->add({payload_ + got_ - bytes, bytes});
-    if (!in_pieces && got_ == length) in_seal_->add({payload_, length});
+    if (terms_.encrypt_payload) {
+      in_seal_->transform(fresh, fresh.data());
+    } else if (in_pieces) {
+      in_seal_->add(fresh);
+    } else if (got_ == length) {
+      in_seal_->add({payload_, length});
+    }
   }
   if (got_ < length) return {};
   if (!terms_.check_payload) {
@@ -196,7 +228,7 @@ Status Link::payload_arrived(FrameSink& sink, std::size_t bytes) {
 }
 
 Status Link::check_trailer() const {
-  if (same_check(trailer_, in_seal_->end())) return {};
+  if (in_seal_->passes(trailer_)) return {};
   return Status(Code::corrupted, cat("frame ", incoming_.sequence, " of ", incoming_.length,
                                      " bytes has a payload that fails its check"));
 }

@@ -43,6 +43,9 @@ class Link {
   // Writes what the stream takes and queues the rest. With `done`, the payload must stay valid
   // until the transfer is done; without it, the payload is copied.
   void send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done);
+  // Lets a queued payload go out from a copy, and fails its transfer. May throw bad_alloc; nothing
+  // has changed then.
+  void abandon(const Transfer& transfer);
   // Writes what was queued; returns true when bytes went out.
   bool flush();
   bool idle() const { return queue_.empty(); }
@@ -79,12 +82,16 @@ class Link {
   Status arrived(FrameSink& sink, std::size_t bytes);
   Status payload_arrived(FrameSink& sink, std::size_t bytes);
   Status check_trailer() const;
+  std::span<const std::byte> sealed_payload(const Outgoing& frame) const;
   void deliver(FrameSink& sink);
 
   std::unique_ptr<Stream> stream_;
   LaneTerms terms_;
   std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // out_seal_ works on the front of the queue
   std::deque<Outgoing> queue_;
+  // What of the front frame's payload was encrypted last, and where in the payload that begins.
+  std::unique_ptr<std::byte[]> encrypted_;
+  std::size_t encrypted_from_ = 0, encrypted_bytes_ = 0;
   std::uint64_t next_out_ = 0, next_in_ = 0;
   std::uint64_t bytes_out_ = 0, bytes_in_ = 0;
   bool want_write_ = false;

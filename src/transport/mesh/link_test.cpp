@@ -43,11 +43,12 @@ LaneSecret secret_of(SealKind kind, int side, unsigned char mark = 1) {
   return secret;
 }
 
-class Frames : public testing::TestWithParam<SealKind> {
+class Frames : public testing::TestWithParam<std::pair<const char*, SealKind>> {
  protected:
   // The sender is side 0 of the lane, the receiver side 1.
   Link link_over(Pipe& in, Pipe& out, int side, LaneKind lane = LaneKind::control) {
-    return Link(std::make_unique<PipeStream>(&in, &out), lane, 1, secret_of(GetParam(), side));
+    return Link(std::make_unique<PipeStream>(&in, &out), lane, 1,
+                secret_of(GetParam().second, side));
   }
   Link::Pumped feed(Pipe& wire, Sink& sink, LaneKind lane = LaneKind::control, int side = 1) {
     Pipe nowhere;
@@ -131,7 +132,7 @@ TEST_P(Frames, RefusesRepeatedDroppedAndForeignFrames) {
 TEST_P(Frames, RefusesAnotherEpochByName) {
   Pipe wire, nowhere;
   Link(std::make_unique<PipeStream>(&nowhere, &wire), LaneKind::control, 2,
-       secret_of(GetParam(), 0))
+       secret_of(GetParam().second, 0))
       .send(FrameKind::beat, 0, {}, nullptr);
   Sink sink;
   EXPECT_EQ(feed(wire, sink).why.message(), "a frame of epoch 2 in epoch 1");
@@ -171,7 +172,7 @@ TEST_P(Frames, RandomBytesNeverDeliverOrCrash) {
 
 TEST_P(Frames, ValidHeadersWithImpossibleContentsAreRefused) {
   const LaneTerms terms{LaneKind::control, 1, true};
-  const LaneSecret secret = secret_of(GetParam(), 0);
+  const LaneSecret secret = secret_of(GetParam().second, 0);
   const auto seal = FrameSeal::make(secret.kind, secret.out);
   const auto code_of = [&](FrameHeader header, const LaneTerms& at) {
     seal_header(*seal, header);
@@ -248,14 +249,13 @@ TEST_P(Frames, PayloadsCannotChangePlaces) {
   EXPECT_EQ(sink.delivered, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seals, Frames,
-                         testing::Values(SealKind::hash, SealKind::aes_256_gcm,
-                                         SealKind::chacha20_poly1305),
-                         [](const auto& which) {
-                           return which.param == SealKind::hash          ? "plain"
-                                  : which.param == SealKind::aes_256_gcm ? "aes"
-                                                                         : "chacha";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Seals, Frames,
+    testing::Values(std::pair{"plain", SealKind::hash}, std::pair{"aes", SealKind::aes_256_gcm},
+                    std::pair{"chacha", SealKind::chacha20_poly1305},
+                    std::pair{"aes_encrypted", SealKind::aes_256_gcm_encrypted},
+                    std::pair{"chacha_encrypted", SealKind::chacha20_poly1305_encrypted}),
+    [](const auto& which) { return which.param.first; });
 
 // A heartbeat has no payload and fields that anybody can guess. Whoever sees it, and knows this
 // source code, must not be able to make the next frame.

@@ -39,6 +39,7 @@ class Mesh final : public Transport {
   void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
     link(peer).receive(label, bytes, done);
   }
+  void abandon(Rank peer, Transfer& transfer) override { link(peer).abandon(transfer); }
 
   bool progress(TransportListener& listener) override {
     bool moved = false;

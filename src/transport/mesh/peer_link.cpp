@@ -3,6 +3,7 @@
 #include "transport/mesh/peer_link.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/log.hpp"
@@ -49,6 +50,24 @@ void PeerLink::receive(Label label, std::span<std::byte> bytes, Transfer& done) 
     case Postbox::Match::done:
       break;
   }
+}
+
+void PeerLink::abandon(Transfer& transfer) {
+  if (transfer.state != Transfer::State::active) return;
+  Status no_memory;
+  try {
+    data_.abandon(transfer);
+    auto rest = box_.abandon(transfer);
+    if (rest.ok() && *rest != nullptr) data_.redirect(*rest);
+    if (!rest.ok()) no_memory = rest.status();
+  } catch (const std::bad_alloc&) {
+    no_memory = Status(Code::out_of_memory, "no memory for the copy of what was queued for it");
+  }
+  if (no_memory.ok()) return;
+  // The link cannot go on without the bytes, and the caller must have them back.
+  blame(no_memory);
+  data_.close();
+  box_.fail();
 }
 
 bool PeerLink::progress(TransportListener& listener) {

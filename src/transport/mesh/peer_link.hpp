@@ -33,6 +33,7 @@ class PeerLink final : private FrameSink {
   bool post(std::span<const std::byte> message);
   bool send(Label label, std::span<const std::byte> bytes, Transfer& done);
   void receive(Label label, std::span<std::byte> bytes, Transfer& done);
+  void abandon(Transfer& transfer);
 
   bool progress(TransportListener& listener);
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }

@@ -69,34 +69,59 @@ Postbox::Match Postbox::receive(Label label, std::span<std::byte> bytes, Transfe
   return Match::waiting;
 }
 
+Result<std::byte*> Postbox::abandon(Transfer& transfer) {
+  const auto posted = std::ranges::find(posted_, &transfer, &Posted::done);
+  if (posted != posted_.end()) {
+    posted->done = nullptr;
+    transfer.state = Transfer::State::failed;
+    return nullptr;
+  }
+  if (!is_arriving_ || arriving_for_ != &transfer) return nullptr;
+  transfer.state = Transfer::State::failed;
+  arriving_for_ = nullptr;
+  drops_arriving_ = true;
+  return keep_arriving();
+}
+
 Result<std::byte*> Postbox::begin(Label label, std::size_t length) {
   const auto posted = std::ranges::find(posted_, label.tag,
                                         [](const Posted& item) { return item.label.tag; });
   arriving_ = {label, nullptr, length};
+  arriving_for_ = nullptr;
+  drops_arriving_ = false;
+  std::byte* to = nullptr;
   if (posted != posted_.end()) {
     Status status = compare(label, length, posted->label, posted->bytes.size());
     if (!status.ok()) return status;
-    is_arriving_ = true;
     arriving_for_ = posted->done;
-    std::byte* to = posted->bytes.data();
+    drops_arriving_ = posted->done == nullptr;
+    if (!drops_arriving_) to = posted->bytes.data();
     *posted = posted_.back();
     posted_.pop_back();
-    return to;
   }
-  // Untouched pages cost nothing, so memory grows with the bytes that really arrive.
-  arriving_.bytes.reset(new (std::nothrow) std::byte[length]);
-  if (arriving_.bytes == nullptr) {
-    return Status(Code::out_of_memory, cat("no memory for ", length, " bytes it sent early"));
+  if (arriving_for_ == nullptr) {
+    auto kept = keep_arriving();
+    if (!kept.ok()) return kept;
+    to = *kept;
   }
   is_arriving_ = true;
-  arriving_for_ = nullptr;
-  return arriving_.bytes.get();
+  return to;
+}
+
+// Untouched pages cost nothing, so memory grows with the bytes that really arrive.
+Result<std::byte*> Postbox::keep_arriving() {
+  arriving_.bytes.reset(new (std::nothrow) std::byte[arriving_.length]);
+  if (arriving_.bytes != nullptr) return arriving_.bytes.get();
+  return Status(Code::out_of_memory,
+                cat("no memory for ", arriving_.length, " bytes it sent that nobody waits for"));
 }
 
 void Postbox::finish() {
   is_arriving_ = false;
   if (arriving_for_ != nullptr) {
     std::exchange(arriving_for_, nullptr)->state = Transfer::State::done;
+    arriving_.bytes.reset();
+  } else if (std::exchange(drops_arriving_, false)) {
     arriving_.bytes.reset();
   } else {
     kept_.push_back(std::move(arriving_));
@@ -109,7 +134,9 @@ void Postbox::end() {
     std::exchange(arriving_for_, nullptr)->state = Transfer::State::failed;
   }
   arriving_.bytes.reset();
-  for (const Posted& posted : posted_) posted.done->state = Transfer::State::failed;
+  for (const Posted& posted : posted_) {
+    if (posted.done != nullptr) posted.done->state = Transfer::State::failed;
+  }
   posted_.clear();
 }
 

@@ -24,6 +24,9 @@ class Postbox {
   };
 
   Match receive(Label label, std::span<std::byte> bytes, Transfer& done);
+  // The receive's memory is the caller's again, and what comes for it is dropped. Returns where the
+  // rest of it must go when it is arriving, else null; out_of_memory when there is no such place.
+  Result<std::byte*> abandon(Transfer& transfer);
   // Data begins to arrive; returns where to put it. Errors: mismatch when the posted receive has
   // another identity, corrupted when it has another length, out_of_memory.
   Result<std::byte*> begin(Label label, std::size_t length);
@@ -40,7 +43,7 @@ class Postbox {
   struct Posted {
     Label label;
     std::span<std::byte> bytes;
-    Transfer* done;
+    Transfer* done;  // null: abandoned
   };
   struct Kept {
     Label label{0};
@@ -48,9 +51,12 @@ class Postbox {
     std::size_t length = 0;
   };
 
+  Result<std::byte*> keep_arriving();
+
   std::vector<Posted> posted_;
   std::vector<Kept> kept_;      // oldest first, so that equal tags keep their order
   bool is_arriving_ = false, ended_ = false;
+  bool drops_arriving_ = false;  // nobody wants it any more
   Kept arriving_;               // its bytes are null when it goes to `arriving_for_`
   Transfer* arriving_for_ = nullptr;
   Status disagreement_;

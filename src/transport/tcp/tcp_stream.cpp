@@ -27,20 +27,21 @@ Status broken_by(int error) {
 }
 }  // namespace
 
-TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key)
+TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key, SealKind seal)
     : socket_(std::move(socket)),
       poller_(poller),
       key_(key),
+      keeps_bytes_(seal == SealKind::hash && stays_on_this_host()),
       stage_(new std::byte[kStageBytes]) {
   const int flags = ::fcntl(socket_.get(), F_GETFL);
   ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  poller_.watch(socket_.get(), key_, true, false);
+  poller_.watch_stream(socket_.get(), key_, true, false);
 }
 
 TcpStream::~TcpStream() {
-  if (watched_) poller_.forget(socket_.get());
+  if (watched_) poller_.forget_stream(socket_.get());
 }
 
 std::size_t TcpStream::write(const Spans& spans) {
@@ -88,22 +89,38 @@ std::size_t TcpStream::receive(std::byte* to, std::size_t most) {
 void TcpStream::end(Status why) {
   if (health_.ok()) health_ = std::move(why);
   // An ended socket stays readable for ever and would keep the engine from sleeping.
-  if (std::exchange(watched_, false)) poller_.forget(socket_.get());
+  if (std::exchange(watched_, false)) poller_.forget_stream(socket_.get());
 }
 
 void TcpStream::want_write(bool wanted) {
   if (wanted == want_write_) return;
   want_write_ = wanted;
-  if (watched_) poller_.change(socket_.get(), key_, true, want_write_);
+  if (watched_) poller_.change_stream(socket_.get(), key_, true, want_write_);
 }
 
 void TcpStream::finish_writing() { ::shutdown(socket_.get(), SHUT_WR); }
 
+// Whether both ends are of one kernel. Both ends find the same answer.
+bool TcpStream::stays_on_this_host() const {
+  const auto is_loopback = [&](auto ask) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (ask(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
+    if (address.ss_family == AF_INET) {
+      const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+      return (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+    }
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+  };
+  return is_loopback(::getsockname) && is_loopback(::getpeername);
+}
+
 PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
                          const LaneSecret& control_secret, const LaneSecret& data_secret) {
   PeerLanes lanes;
-  lanes.control = std::make_unique<TcpStream>(std::move(control), poller, key);
-  lanes.data = std::make_unique<TcpStream>(std::move(data), poller, key);
+  lanes.control = std::make_unique<TcpStream>(std::move(control), poller, key, control_secret.kind);
+  lanes.data = std::make_unique<TcpStream>(std::move(data), poller, key, data_secret.kind);
   lanes.control_secret = control_secret;
   lanes.data_secret = data_secret;
   lanes.can_fall_silent = true;

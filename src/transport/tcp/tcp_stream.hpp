@@ -9,13 +9,15 @@
 #include "base/os/child_closes.hpp"
 #include "base/os/fd.hpp"
 #include "base/os/poller.hpp"
+#include "transport/mesh/frame_seal.hpp"
 #include "transport/stream.hpp"
 
 namespace unisono::transport {
 
 class TcpStream final : public Stream {
  public:
-  TcpStream(Fd socket, Poller& poller, std::uint64_t key);
+  // Without a key to prove who sent them, the bytes of a loopback connection need no check.
+  TcpStream(Fd socket, Poller& poller, std::uint64_t key, SealKind seal);
   ~TcpStream() override;
 
   std::size_t write(std::span<const std::byte> bytes) override {
@@ -27,17 +29,20 @@ class TcpStream final : public Stream {
   bool ready(bool) const override { return staged_from_ < staged_to_ || !health_.ok(); }
   void want_write(bool wanted) override;
   void finish_writing() override;
+  bool keeps_bytes() const override { return keeps_bytes_; }
 
  private:
   static constexpr std::size_t kStageBytes = 16 << 10;
 
   std::size_t receive(std::byte* to, std::size_t most);
   void end(Status why);
+  bool stays_on_this_host() const;
 
   Fd socket_;
   const ChildCloses closes_{socket_};
   Poller& poller_;
   std::uint64_t key_;
+  const bool keeps_bytes_;
   Status health_;
   bool want_write_ = false, watched_ = true;
   bool drained_ = false;  // the last receive came short: the next one would find nothing

@@ -115,6 +115,67 @@ TEST_P(TransportContract, ReceivePostedWhileDataArrivesGetsAllOfIt) {
   EXPECT_EQ(in, big);
 }
 
+// Long enough that no transport takes it at once.
+constexpr std::size_t kLongBytes = 24 << 20;
+
+TEST_P(TransportContract, AnAbandonedSendArrivesFromACopy) {
+  const auto expected = pattern(kLongBytes, 3), next = pattern(100, 4);
+  auto out = std::make_unique<std::vector<std::byte>>(expected);
+  std::vector<std::byte> in(kLongBytes), small(100);
+  Transfer sent, received, sent_next, received_next;
+  at(0).send(1, 5, *out, sent);
+  at(0).send(1, 6, next, sent_next);
+  rank(1).progress();
+  rank(0).progress();
+  ASSERT_FALSE(sent.done());
+  at(0).abandon(1, sent);
+  EXPECT_EQ(sent.state, Transfer::State::failed);
+  out.reset();
+  at(1).receive(0, 5, in, received);
+  at(1).receive(0, 6, small, received_next);
+  ASSERT_TRUE(until([&] { return received.done() && received_next.done() && sent_next.done(); }));
+  EXPECT_EQ(in, expected);
+  EXPECT_EQ(small, next);
+}
+
+TEST_P(TransportContract, AnAbandonedReceiveTakesNothingAndTheRestGoesOn) {
+  const auto big = pattern(kLongBytes, 3), next = pattern(100, 4);
+  for (const bool arriving : {false, true}) {
+    const Tag tag = arriving ? 10 : 20;
+    auto in = std::make_unique<std::vector<std::byte>>(kLongBytes);
+    std::vector<std::byte> small(100);
+    Transfer sent, received, sent_next, received_next;
+    at(1).receive(0, tag, *in, received);
+    if (arriving) {
+      at(0).send(1, tag, big, sent);
+      rank(0).progress();
+      rank(1).progress();
+      ASSERT_FALSE(received.done());
+    }
+    at(1).abandon(0, received);
+    EXPECT_EQ(received.state, Transfer::State::failed);
+    in.reset();
+    if (!arriving) at(0).send(1, tag, big, sent);
+    at(0).send(1, tag + 1, next, sent_next);
+    at(1).receive(0, tag + 1, small, received_next);
+    ASSERT_TRUE(until([&] { return sent.done() && sent_next.done() && received_next.done(); }));
+    EXPECT_EQ(small, next);
+    EXPECT_EQ(received.state, Transfer::State::failed);
+  }
+}
+
+TEST_P(TransportContract, WhatIsDoneStaysDoneWhenAbandoned) {
+  const auto out = pattern(100, 4);
+  std::vector<std::byte> in(100);
+  Transfer sent, received;
+  at(0).send(1, 5, out, sent);
+  at(1).receive(0, 5, in, received);
+  ASSERT_TRUE(until([&] { return sent.done() && received.done(); }));
+  at(0).abandon(1, sent);
+  at(1).abandon(0, received);
+  EXPECT_TRUE(sent.done() && received.done());
+}
+
 TEST_P(TransportContract, BigTransfersGoBothWaysAtOnce) {
   const std::size_t bytes = short_of_time() ? 2 << 20 : 8 << 20;
   const auto n = world_.size();
@@ -397,6 +458,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Kind{"inproc", join_threads}, Kind{"shm", join_shm},
                                      Kind{"tcp", join_tcp<SealKind::aes_256_gcm>},
                                      Kind{"tcp_chacha", join_tcp<SealKind::chacha20_poly1305>},
+                                     Kind{"tcp_encrypted", join_tcp<SealKind::aes_256_gcm_encrypted>},
                                      Kind{"tcp_plain", join_tcp<SealKind::hash>}),
                      testing::Values(2, 3, 5)),
     [](const auto& which) {

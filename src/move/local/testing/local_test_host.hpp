@@ -15,12 +15,12 @@
 
 namespace unisono::move {
 
-inline constexpr std::size_t kSegmentBytes = 64u << 20;
+inline constexpr std::size_t kHostBytes = 64u << 20;
 
 // A host with n members in one process: every member sees every segment.
 class LocalTestHost {
  public:
-  LocalTestHost(int n, std::uint64_t seed, int threads = 1, std::size_t bytes = kSegmentBytes)
+  LocalTestHost(int n, std::uint64_t seed, int threads = 1, std::size_t bytes = kHostBytes)
       : rng_(seed) {
     for (int i = 0; i < n; ++i) {
       segments_.push_back(std::make_unique<arena::Segment>(arena::Segment::create(bytes).value()));

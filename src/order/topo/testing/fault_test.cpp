@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/testing/effort.hpp"
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
 #include "order/topo/testing/net.hpp"
@@ -21,11 +22,8 @@ enum class Fault { none, tensors, shape, members, switches };
 std::uint64_t seeds() {
   const char* text = std::getenv("UNISONO_SEEDS");
   if (text != nullptr) return std::strtoull(text, nullptr, 10);
-#ifdef UNISONO_SANITIZED
-  return 100;                           // instrumented code is slower by more than ten times
-#else
-  return 20'000;
-#endif
+  if (short_of_time()) return 100;
+  return has_time() ? 20'000 : 5'000;
 }
 
 class Schedule {

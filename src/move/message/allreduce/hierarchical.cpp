@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// allreduce, hierarchical, for members on several hosts with equally many on each:
+//   1. the members of a host reduce in shared memory, each its slice (reduce-scatter by window);
+//   2. each exchanges its slice with the members that have the same one on the other hosts (direct);
+//   3. the members of a host copy each other's finished slices (all-gather by window).
+// Bytes sent per host: 2 (h-1)/h of the data with h hosts, however many ranks they have.
+//
+// The data passes in chunks. Steps in shared memory come one after the other in an order that all
+// members of a host know; the exchange of a chunk is on its way while the next chunk is reduced and
+// the last one is gathered:
+//   memory     reduce 0 · reduce 1 · gather 0 · reduce 2 · gather 1 · ...
+//   messages              exchange 0 · exchange 1 ········· exchange 2 ...
+#include <vector>
+
+#include "base/data/text.hpp"
+#include "move/algorithms.hpp"
+#include "move/host_team.hpp"
+#include "move/local/local.hpp"
+#include "move/message/patterns.hpp"
+
+namespace unisono::move {
+
+namespace {
+
+constexpr std::size_t kChunkBytes = 4 << 20;  // a multiple of every element size
+
+class HierarchicalAllreduce final : public CollectiveMachine {
+ public:
+  HierarchicalAllreduce(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
+      : context_(context), across_context_(context), dtype_(dtype), op_(op), data_(data),
+        chunks_(patterns::segments_in(data.size(), kChunkBytes)), exchanges_(chunks_) {
+    across_context_.members = &context.host->groups.across;
+    across_context_.host = nullptr;
+  }
+
+  Step step() override {
+    bool advanced = false;
+    while (step_memory() | step_exchanges()) advanced = true;
+    if (gathered_ == chunks_) return Step::finished;
+    return advanced ? Step::advanced : Step::waiting;
+  }
+
+  bool ready() const override { return memory_ != nullptr && memory_->ready(); }
+
+  const Status& trouble() const override {
+    return memory_ != nullptr ? memory_->trouble() : CollectiveMachine::trouble();
+  }
+
+  std::string describe() const override {
+    std::string out = cat("allreduce/hierarchical, set ", context_.set, ", bucket ",
+                          context_.bucket, ": ", reduced_, " chunks of ", chunks_,
+                          " reduced on this host, ", exchanged_, " exchanged, ", gathered_,
+                          " finished");
+    if (memory_ != nullptr) out += cat("; ", memory_->describe());
+    if (exchanged_ < reduced_) out += cat("; ", exchanges_[exchanged_]->describe());
+    return out;
+  }
+
+  void abandon() override {
+    for (std::size_t i = exchanged_; i < reduced_; ++i) exchanges_[i]->abandon();
+  }
+
+ private:
+  LocalTeam& team() const { return *context_.host->team; }
+  int n() const { return team().n(); }
+
+  std::span<std::byte> chunk(std::size_t index) const {
+    const std::size_t begin = index * kChunkBytes;
+    return data_.subspan(begin, std::min(kChunkBytes, data_.size() - begin));
+  }
+  std::span<std::byte> slice(std::size_t index, int member) const {
+    const std::span<std::byte> all = chunk(index);
+    const std::size_t width = size_of(dtype_);
+    const auto part = patterns::slice_of(all.size() / width, n(), member);
+    return all.subspan(part.begin * width, part.count() * width);
+  }
+  Extents slices(std::size_t index) const {
+    Extents counts;
+    for (int member = 0; member < n(); ++member) counts.push_back(slice(index, member).size());
+    return counts;
+  }
+  // Every step in shared memory has a turn of its own, the same on all members.
+  LocalTurn turn(std::size_t index, bool gathers) const {
+    LocalTurn turn(team());
+    turn.identity = context_.identity + 2 * index + (gathers ? 1 : 0);
+    return turn;
+  }
+
+  // Whether the next step in shared memory gathers: one chunk is reduced ahead, as long as there is
+  // one.
+  bool gathers_next() const { return reduced_ == chunks_ || reduced_ > gathered_ + 1; }
+
+  void begin_memory() {
+    if (gathered_ == chunks_) return;
+    gathers_ = gathers_next();
+    if (!gathers_) {
+      const std::span<std::byte> all = chunk(reduced_);
+      LocalReduction work{.dtype = dtype_, .op = op_};
+      work.items = {{.source = all.data(), .target = nullptr, .offset = 0, .bytes = all.size()}};
+      work.bytes = all.size();
+      memory_ = make_local_reducescatter(turn(reduced_, false), std::move(work),
+                                         slices(reduced_), slice(reduced_, team().me()));
+    } else if (exchanged_ > gathered_) {
+      memory_ = make_local_allgather(turn(gathered_, true), slice(gathered_, team().me()),
+                                     slices(gathered_), chunk(gathered_));
+    }
+  }
+
+  bool step_memory() {
+    if (memory_ == nullptr) begin_memory();
+    if (memory_ == nullptr) return false;
+    const Step step = memory_->step();
+    if (step != Step::finished) return step == Step::advanced;
+    memory_.reset();
+    if (gathers_) {
+      ++gathered_;
+      return true;
+    }
+    const std::span<std::byte> mine = slice(reduced_, team().me());
+    exchanges_[reduced_] = make_allreduce_from_regions(
+        across_context_, {.dtype = dtype_,
+                          .op = op_,
+                          .regions = {{.in = mine, .out = mine}},
+                          .turn = static_cast<unsigned>(reduced_ % kDirectTurns)});
+    ++reduced_;
+    return true;
+  }
+
+  bool step_exchanges() {
+    bool advanced = false;
+    for (std::size_t i = exchanged_; i < reduced_; ++i) {
+      const Step step = exchanges_[i]->step();
+      advanced = advanced || step == Step::advanced;
+      // Chunks count as exchanged in their order.
+      if (step == Step::finished && i == exchanged_) {
+        exchanges_[i].reset();
+        ++exchanged_;
+        advanced = true;
+      }
+    }
+    return advanced;
+  }
+
+  const MoveContext context_;
+  MoveContext across_context_;
+  const DType dtype_;
+  const ReduceOp op_;
+  const std::span<std::byte> data_;
+  const std::size_t chunks_;
+  std::size_t reduced_ = 0, exchanged_ = 0, gathered_ = 0;  // chunks that have come so far
+  bool gathers_ = false;                    // what memory_ does: gathers or reduces
+  std::unique_ptr<LocalCollective> memory_; // null between two steps
+  std::vector<std::unique_ptr<CollectiveMachine>> exchanges_;
+};
+
+}  // namespace
+
+std::unique_ptr<CollectiveMachine> make_allreduce_hierarchical(MoveContext context, DType dtype,
+                                                               ReduceOp op,
+                                                               std::span<std::byte> data) {
+  return std::make_unique<HierarchicalAllreduce>(context, dtype, op, data);
+}
+
+}  // namespace unisono::move

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// How the tensors of a bucket are cut into segments: as if all regions lay back to back, every
+// member owns an equal slice of the elements, and its slice is cut at the ends of regions and every
+// kSegmentBytes, so that each segment is one piece of memory. Only lengths decide, which all members
+// know, so all cut alike wherever their memory lies. Pure; thread: any.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "move/collective.hpp"
+#include "move/message/patterns.hpp"
+
+namespace unisono::move {
+
+inline constexpr std::size_t kSegmentBytes = 256 << 10;  // a multiple of every element size
+
+// What of a region travels in one frame.
+struct Segment {
+  std::span<const std::byte> in;
+  std::span<std::byte> out;
+  std::int64_t divisor = 1;
+  double postscale = 1.0;
+};
+
+struct Cut {
+  std::vector<Segment> all;                 // by owner
+  std::vector<std::size_t> begins;          // of each owner's segments; one more at the end
+  std::span<const Segment> of(int owner) const {
+    const auto i = static_cast<std::size_t>(owner);
+    return std::span(all).subspan(begins[i], begins[i + 1] - begins[i]);
+  }
+};
+
+inline void cut_region(const Region& region, std::size_t begin, std::size_t end,
+                       std::vector<Segment>& out) {
+  for (std::size_t at = begin; at < end; at += kSegmentBytes) {
+    const std::size_t length = std::min(kSegmentBytes, end - at);
+    out.push_back({region.in.subspan(at, length), region.out.subspan(at, length), region.divisor,
+                   region.postscale});
+  }
+}
+
+inline Cut cut_regions(std::span<const Region> regions, std::size_t element_bytes, int members) {
+  std::size_t total = 0;
+  for (const Region& region : regions) total += region.in.size();
+  Cut cut;
+  cut.all.reserve(regions.size() + static_cast<std::size_t>(members) + total / kSegmentBytes);
+  std::size_t region_begin = 0;             // of *region, as if all lay back to back
+  auto region = regions.begin();
+  for (int owner = 0; owner < members; ++owner) {
+    cut.begins.push_back(cut.all.size());
+    const patterns::Slice slice = patterns::slice_of(total / element_bytes, members, owner);
+    const std::size_t end = slice.end * element_bytes;
+    std::size_t at = slice.begin * element_bytes;
+    while (at < end) {
+      const std::size_t region_end = region_begin + region->in.size();
+      if (at == region_end) {
+        region_begin = region_end;
+        ++region;
+        continue;
+      }
+      const std::size_t stop = std::min(end, region_end);
+      cut_region(*region, at - region_begin, stop - region_begin, cut.all);
+      at = stop;
+    }
+  }
+  cut.begins.push_back(cut.all.size());
+  return cut;
+}
+
+}  // namespace unisono::move

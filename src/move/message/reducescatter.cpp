@@ -37,7 +37,7 @@ class DirectReduceScatter final : public Machine {
   }
 
   std::span<const Segment> cut_own(std::span<const std::byte> mine, std::span<std::byte> out) {
-    cut_region({.in = mine, .out = out}, 0, mine.size(), cut_);
+    cut_region({.in = mine, .out = out}, 0, mine.size(), kSegmentBytes, cut_);
     return cut_;
   }
 

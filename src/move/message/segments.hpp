@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tensors of a bucket are cut into segments: as if all regions lay back to back, every
 // member owns an equal slice of the elements, and its slice is cut at the ends of regions and every
-// kSegmentBytes, so that each segment is one piece of memory. Only lengths decide, which all members
+// kSegmentBytes, so that each segment is one piece of memory. A long one is cut finer near
+// its two ends: the first result leaves the sooner, and the last one has less to wait for. Only lengths decide, which all members
 // know, so all cut alike wherever their memory lies. Pure; thread: any.
 #pragma once
 
@@ -18,6 +19,10 @@
 namespace unisono::move {
 
 inline constexpr std::size_t kSegmentBytes = 256 << 10;  // a multiple of every element size
+
+inline constexpr std::size_t kFineBytes = 128 << 10;     // at either end of a long slice
+inline constexpr std::size_t kLongSliceBytes = 2 << 20;
+inline constexpr std::size_t kFineSegmentBytes = 64 << 10;
 
 // What of a region travels in one frame.
 struct Segment {
@@ -37,9 +42,9 @@ struct Cut {
 };
 
 inline void cut_region(const Region& region, std::size_t begin, std::size_t end,
-                       std::vector<Segment>& out) {
-  for (std::size_t at = begin; at < end; at += kSegmentBytes) {
-    const std::size_t length = std::min(kSegmentBytes, end - at);
+                       std::size_t segment_bytes, std::vector<Segment>& out) {
+  for (std::size_t at = begin; at < end; at += segment_bytes) {
+    const std::size_t length = std::min(segment_bytes, end - at);
     out.push_back({region.in.subspan(at, length), region.out.subspan(at, length), region.divisor,
                    region.postscale});
   }
@@ -49,7 +54,9 @@ inline Cut cut_regions(std::span<const Region> regions, std::size_t element_byte
   std::size_t total = 0;
   for (const Region& region : regions) total += region.in.size();
   Cut cut;
-  cut.all.reserve(regions.size() + static_cast<std::size_t>(members) + total / kSegmentBytes);
+  constexpr std::size_t kFinePerOwner = 2 * kFineBytes / kFineSegmentBytes + 3;
+  cut.all.reserve(regions.size() + kFinePerOwner * static_cast<std::size_t>(members) +
+                  total / kSegmentBytes);
   std::size_t region_begin = 0;             // of *region, as if all lay back to back
   auto region = regions.begin();
   for (int owner = 0; owner < members; ++owner) {
@@ -57,6 +64,8 @@ inline Cut cut_regions(std::span<const Region> regions, std::size_t element_byte
     const patterns::Slice slice = patterns::slice_of(total / element_bytes, members, owner);
     const std::size_t end = slice.end * element_bytes;
     std::size_t at = slice.begin * element_bytes;
+    const std::size_t fine = end - at >= kLongSliceBytes ? kFineBytes : 0;
+    const std::size_t coarse_begin = at + fine, coarse_end = end - fine;
     while (at < end) {
       const std::size_t region_end = region_begin + region->in.size();
       if (at == region_end) {
@@ -64,8 +73,11 @@ inline Cut cut_regions(std::span<const Region> regions, std::size_t element_byte
         ++region;
         continue;
       }
-      const std::size_t stop = std::min(end, region_end);
-      cut_region(*region, at - region_begin, stop - region_begin, cut.all);
+      const bool is_coarse = at >= coarse_begin && at < coarse_end;
+      const std::size_t part_end = at < coarse_begin ? coarse_begin : is_coarse ? coarse_end : end;
+      const std::size_t stop = std::min(part_end, region_end);
+      cut_region(*region, at - region_begin, stop - region_begin,
+                 is_coarse ? kSegmentBytes : kFineSegmentBytes, cut.all);
       at = stop;
     }
   }

@@ -7,10 +7,10 @@
 // Bytes sent per host: 2 (h-1)/h of the data with h hosts, however many ranks they have.
 //
 // The data passes in chunks. Steps in shared memory come one after the other in an order that all
-// members of a host know; the exchange of a chunk is on its way while the next chunk is reduced and
-// the last one is gathered:
-//   memory     reduce 0 · reduce 1 · gather 0 · reduce 2 · gather 1 · ...
-//   messages              exchange 0 · exchange 1 ········· exchange 2 ...
+// members of a host know; exchanges of chunks are on their way while later chunks are reduced and
+// earlier ones gathered:
+//   memory     reduce 0 · reduce 1 · reduce 2 · gather 0 · reduce 3 · gather 1 · ...
+//   messages              exchange 0 · exchange 1 · exchange 2 ········ exchange 3 ...
 #include <vector>
 
 #include "base/data/text.hpp"
@@ -23,7 +23,9 @@ namespace unisono::move {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 4 << 20;  // a multiple of every element size
+constexpr std::size_t kChunkBytes = 1 << 20;  // a multiple of every element size
+constexpr std::size_t kInFlight = 3;          // chunks that are being exchanged
+static_assert(kInFlight <= kDirectTurns);
 
 class HierarchicalAllreduce final : public CollectiveMachine {
  public:
@@ -87,9 +89,9 @@ class HierarchicalAllreduce final : public CollectiveMachine {
     return turn;
   }
 
-  // Whether the next step in shared memory gathers: one chunk is reduced ahead, as long as there is
-  // one.
-  bool gathers_next() const { return reduced_ == chunks_ || reduced_ > gathered_ + 1; }
+  // Whether the next step in shared memory gathers: as long as there are any, a few chunks are
+  // reduced ahead, so that the wire does not wait for the memory.
+  bool gathers_next() const { return reduced_ == chunks_ || reduced_ >= gathered_ + kInFlight; }
 
   void begin_memory() {
     if (gathered_ == chunks_) return;

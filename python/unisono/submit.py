@@ -46,15 +46,16 @@ class Submitter:
         return _core.Settings(process_set=identity_of(process_set), **fields)
 
     def _reduction(self, process_set: AnySet, op: ReduceOp, prescale: float, postscale: float,
-                   priority: int = 0, codec: str = "") -> _core.Settings:
-        key = (identity_of(process_set), op, prescale, postscale, priority, codec)
+                   priority: int = 0, codec: str = "",
+                   keep_inputs: bool = False) -> _core.Settings:
+        key = (identity_of(process_set), op, prescale, postscale, priority, codec, keep_inputs)
         settings = self._reductions.get(key)
         if settings is None:
             if len(self._reductions) >= _REDUCTIONS_KEPT:
                 self._reductions.clear()
             settings = self._reductions[key] = _core.Settings(
                 process_set=key[0], op=op, prescale=prescale, postscale=postscale,
-                priority=priority, codec=codec)
+                priority=priority, codec=codec, keep_inputs=keep_inputs)
         return settings
 
     def _base_name(self, call: str, name: Optional[str], settings: _core.Settings) -> str:
@@ -64,17 +65,19 @@ class Submitter:
 
     def _allreduce(self, tensor: Tensor, in_place: bool, name: Optional[str],
                    op: Optional[ReduceOp], average: Optional[bool], prescale: float,
-                   postscale: float, process_set: AnySet, priority: int, codec: str) -> Handle:
+                   postscale: float, process_set: AnySet, priority: int, codec: str,
+                   keep_inputs: bool = False) -> Handle:
         settings = self._reduction(process_set, chosen_operator(average, op), prescale, postscale,
-                                   priority, codec)
+                                   priority, codec, keep_inputs)
         return self._submit(_KIND.allreduce, tensor, in_place, name, settings)
 
     def _grouped_allreduce(self, tensors: Sequence[Tensor], in_place: bool, name: Optional[str],
                            op: Optional[ReduceOp], average: Optional[bool], prescale: float,
                            postscale: float, process_set: AnySet, num_groups: Optional[int],
-                           groups: Optional[Groups], codec: str) -> Handle:
+                           groups: Optional[Groups], codec: str,
+                           keep_inputs: bool = False) -> Handle:
         settings = self._reduction(process_set, chosen_operator(average, op), prescale, postscale,
-                                   codec=codec)
+                                   codec=codec, keep_inputs=keep_inputs)
         tensors = list(tensors)
         runs = chosen_groups(len(tensors), num_groups, groups)
         return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings, runs)

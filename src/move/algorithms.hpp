@@ -16,6 +16,14 @@ std::unique_ptr<CollectiveMachine> make_allreduce_hierarchical(MoveContext conte
 std::unique_ptr<CollectiveMachine> make_allreduce_recursive_doubling(MoveContext context,
                                                                      DType dtype, ReduceOp op,
                                                                      std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_halving_doubling(MoveContext context,
+                                                                   DType dtype, ReduceOp op,
+                                                                   std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_tree(MoveContext context, DType dtype,
+                                                       ReduceOp op, std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_double_tree(MoveContext context, DType dtype,
+                                                              ReduceOp op,
+                                                              std::span<std::byte> data);
 std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DType dtype,
                                                        ReduceOp op, std::span<std::byte> data);
 // The member's own part is already in place in out.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
+constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
 constexpr int kDirectMembersMax = 8;
 
@@ -26,6 +27,10 @@ constexpr std::array kAllreduces = {
     registry_row<MakeAllreduce>(kAlgorithmChoices, "recursive_doubling",
                                 make_allreduce_recursive_doubling),
     registry_row<MakeAllreduce>(kAlgorithmChoices, "direct", make_allreduce_direct),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "halving_doubling",
+                                make_allreduce_halving_doubling),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "tree", make_allreduce_tree),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "double_tree", make_allreduce_double_tree),
     registry_row<MakeAllreduce>(kAlgorithmChoices, "hierarchical", make_allreduce_hierarchical),
 };
 static_assert(all_have_rows(kAlgorithmChoices, kAllreduces));
@@ -95,7 +100,8 @@ std::string_view choose_allreduce(std::string_view asked, const MoveContext& con
   if (rounds_coarsely(dtype)) return "direct";
   if (bytes <= kDoublingBytesMax) return "recursive_doubling";
   if (context.host != nullptr && bytes > kFlatBytesMax) return "hierarchical";
-  return context.n() <= kDirectMembersMax ? "direct" : "ring";
+  if (context.n() <= kDirectMembersMax) return "direct";
+  return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
 }
 
 }  // namespace

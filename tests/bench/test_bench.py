@@ -65,7 +65,8 @@ def test_all_algorithms_over_tcp():
     rows = rows_of("allreduce", "-np", 3, "--bytes", "64K", "--transport", "tcp", "--algorithm",
                    "all")
     assert {row["algorithm"] for row in rows} == {
-        "auto", "ring", "recursive_doubling", "direct", "hierarchical"}
+        "auto", "ring", "recursive_doubling", "direct", "halving_doubling", "tree", "double_tree",
+        "hierarchical"}
     assert all(row["checked"] and row["transport"] == "tcp" for row in rows)
 
 

@@ -31,6 +31,13 @@ def test_processes(size: int, transport: str) -> None:
     assert in_unison(output, size), output
 
 
+@pytest.mark.parametrize("flags", [["--encrypt"], ["--set", "keep_inputs=true"],
+                                   ["--set", "integrity=plain"]], ids=lambda flags: flags[-1])
+def test_processes_over_tcp(flags: list[str]) -> None:
+    output = ranks.as_processes(3, SCRIPT, str(SEED), flags=["--transport", "tcp", *flags])
+    assert in_unison(output, 3), output
+
+
 @pytest.mark.parametrize("count, slots", [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)])
 def test_hosts(count: int, slots: int, tmp_path: pathlib.Path) -> None:
     command = ranks.command()

@@ -291,12 +291,18 @@ class Player {
   std::byte* persistent_at_[2] = {};
 };
 
-class MixedMemory : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, MixedMemory, testing::Values(2, 3, 4, 5));
+class MixedMemory : public testing::TestWithParam<std::pair<int, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, MixedMemory,
+                         testing::Values(std::pair{2, "auto"}, std::pair{3, "auto"},
+                                         std::pair{4, "auto"}, std::pair{5, "auto"},
+                                         std::pair{2, "tcp"}, std::pair{3, "tcp"},
+                                         std::pair{4, "tcp"}),
+                         [](const auto& row) { return cat(row.param.second, row.param.first); });
 
 TEST_P(MixedMemory, WritesRightAfterCompletionReachNobodysResult) {
-  const int n = GetParam();
+  const int n = GetParam().first;
   Options options;
+  options.transport = GetParam().second;
   if (n == 4) options.teams = 2;
   const std::uint64_t operations = rounds() / 4;
   run_ranks(n, [&](Engine& engine) {

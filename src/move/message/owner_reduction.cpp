@@ -20,17 +20,20 @@ OwnerReduction::OwnerReduction(const MoveContext& context, DType dtype, ReduceOp
       scratch_(scratch.data()),
       inputs_(static_cast<std::size_t>(context.n())) {
   if (segments_.empty()) return;
+  slots_ = std::min(segments_.size(), kWindow);
+  for (const Segment& segment : segments_) slot_bytes_ = std::max(slot_bytes_, segment.in.size());
+  const std::size_t needed = slots_ * slot_bytes_ * static_cast<std::size_t>(context.n() - 1);
   if (scratch.empty()) {
-    own_scratch_.reset(new std::byte[scratch_bytes(context.n())]);
+    own_scratch_.reset(new std::byte[needed]);
     scratch_ = own_scratch_.get();
   } else {
-    UNISONO_CHECK(scratch.size() >= scratch_bytes(context.n()));
+    UNISONO_CHECK(scratch.size() >= needed);
   }
   for (int member = 0; member < context.n(); ++member) {
     if (member == context.me()) continue;
-    std::byte* slots = scratch_ + contributions_.size() * kWindow * kSegmentBytes;
+    std::byte* slots = scratch_ + contributions_.size() * slots_ * slot_bytes_;
     contributions_.emplace_back(context, member, Phase::scatter, round)
-        .receive_through(slots, segments_);
+        .receive_through(slots, slot_bytes_, segments_);
   }
 }
 
@@ -51,14 +54,14 @@ bool OwnerReduction::arrived(std::size_t segment) const {
 
 void OwnerReduction::reduce(std::size_t index) {
   const Segment& segment = segments_[index];
-  const std::byte* slot = scratch_ + (index % kWindow) * kSegmentBytes;
+  const std::byte* slot = scratch_ + (index % kWindow) * slot_bytes_;
   for (int member = 0; member < context_->n(); ++member) {
     const void*& input = inputs_[static_cast<std::size_t>(member)];
     if (member == context_->me()) {
       input = segment.in.data();
     } else {
       input = slot;
-      slot += kWindow * kSegmentBytes;
+      slot += slots_ * slot_bytes_;
     }
   }
   const std::size_t count = segment.in.size() / size_of(dtype_);

@@ -22,12 +22,12 @@ class OwnerReduction {
   // What to do with segments that all contributions have arrived for.
   enum class Do : std::uint8_t { wait, reduce, drop };
 
-  // The list outlives the reduction. So does scratch, of scratch_bytes(); where it is empty the
-  // reduction has its own.
+  // The list outlives the reduction. So does scratch, of scratch_bytes_max(); where it is empty the
+  // reduction has its own, of what it needs.
   OwnerReduction(const MoveContext& context, DType dtype, ReduceOp op,
                  std::span<const Segment> segments, std::span<std::byte> scratch = {},
                  unsigned round = 0);
-  static std::size_t scratch_bytes(int members) {
+  static std::size_t scratch_bytes_max(int members) {
     return kWindow * kSegmentBytes * static_cast<std::size_t>(members - 1);
   }
 
@@ -48,7 +48,8 @@ class OwnerReduction {
   const std::span<const Segment> segments_;
   std::size_t done_ = 0;
   std::unique_ptr<std::byte[]> own_scratch_;
-  std::byte* scratch_ = nullptr;            // kWindow slots of each contributor
+  std::byte* scratch_ = nullptr;            // slots of each contributor
+  std::size_t slot_bytes_ = 0, slots_ = 0;
   std::deque<SegmentStream> contributions_; // in member order, without me
   std::vector<const void*> inputs_;         // in member order
 };

@@ -69,4 +69,19 @@ struct BinomialTree {
   }
 };
 
+// A binary tree over members as a heap has it: the children of position p are 2p+1 and 2p+2. In the
+// reversed one members count from the last, so that the inner nodes of one are leaves of the other
+// (but for one of them when n is even).
+struct BinaryTree {
+  int n = 1, me = 0;
+  bool reversed = false;
+
+  int at(int position) const { return reversed ? n - 1 - position : position; }  // its own inverse
+  int parent() const { return at(me) == 0 ? -1 : at((at(me) - 1) / 2); }  // -1 at the root
+  int child(int side) const {               // -1 when there is none
+    const int position = 2 * at(me) + 1 + side;
+    return position < n ? at(position) : -1;
+  }
+};
+
 }  // namespace unisono::move::patterns

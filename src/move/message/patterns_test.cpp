@@ -104,5 +104,25 @@ TEST(Tags, DifferentSetBucketLaneOrSegmentGivesDifferentTag) {
   EXPECT_EQ(tags::pack(1, 1ull << 32, 0), tags::pack(1, 0, 0));
 }
 
+TEST(BinaryTree, ParentsAndChildrenAgreeAndInnerNodesDiffer) {
+  for (int n = 1; n <= 40; ++n) {
+    int inner_in_both = 0;
+    for (int me = 0; me < n; ++me) {
+      bool inner[2];
+      for (const bool reversed : {false, true}) {
+        const BinaryTree tree{n, me, reversed};
+        inner[reversed] = tree.child(0) >= 0;
+        for (int side = 0; side < 2; ++side) {
+          const int child = tree.child(side);
+          if (child >= 0) { EXPECT_EQ((BinaryTree{n, child, reversed}.parent()), me); }
+        }
+        if (tree.parent() < 0) { EXPECT_EQ(me, reversed ? n - 1 : 0); }
+      }
+      inner_in_both += inner[0] && inner[1] ? 1 : 0;
+    }
+    EXPECT_LE(inner_in_both, n % 2 == 0 ? 1 : 0) << n;
+  }
+}
+
 }  // namespace
 }  // namespace unisono::move::patterns

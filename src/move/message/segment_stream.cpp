@@ -38,9 +38,11 @@ void SegmentStream::send_outputs(std::span<const Segment> segments) {
 void SegmentStream::receive_outputs(std::span<const Segment> segments) {
   use(segments, Way::outputs_in);
 }
-void SegmentStream::receive_through(std::byte* slots, std::span<const Segment> segments) {
+void SegmentStream::receive_through(std::byte* slots, std::size_t slot_bytes,
+                                    std::span<const Segment> segments) {
   use(segments, Way::slots_in);
-  target_ = {slots, kWindow * kSegmentBytes};
+  segment_bytes_ = slot_bytes;
+  target_ = {slots, std::min(kWindow, segments.size()) * slot_bytes};
 }
 
 void SegmentStream::use(std::span<const Segment> list, Way way) {
@@ -73,7 +75,7 @@ std::span<const std::byte> SegmentStream::source(std::size_t segment) const {
 std::span<std::byte> SegmentStream::target(std::size_t segment) const {
   if (way_ == Way::outputs_in) return list_[segment].out;
   if (way_ == Way::slots_in) {
-    return target_.subspan((segment % kWindow) * kSegmentBytes, list_[segment].in.size());
+    return target_.subspan((segment % kWindow) * segment_bytes_, list_[segment].in.size());
   }
   const std::size_t begin = segment * segment_bytes_;
   return target_.subspan(begin, std::min(segment_bytes_, target_.size() - begin));

@@ -40,9 +40,11 @@ class SegmentStream {
   void send_inputs(std::span<const Segment> segments);
   void send_outputs(std::span<const Segment> segments);
   void receive_outputs(std::span<const Segment> segments);
-  // Receives segments of these lengths through kWindow slots of kSegmentBytes: segment s lands in
-  // slot s % kWindow, and the caller's limit keeps it from being overwritten too early.
-  void receive_through(std::byte* slots, std::span<const Segment> segments);
+  // Receives segments of these lengths through kWindow slots of slot_bytes, or fewer when there are
+  // fewer segments: segment s lands in slot s % kWindow, and the caller's limit keeps it from being
+  // overwritten too early.
+  void receive_through(std::byte* slots, std::size_t slot_bytes,
+                       std::span<const Segment> segments);
 
   // Opens segments below limit while the window allows, and closes those that are done, in order.
   void advance(std::size_t limit, Pass& pass);
@@ -72,7 +74,7 @@ class SegmentStream {
   std::span<const std::byte> source_;       // bytes_out
   std::span<std::byte> target_;             // bytes_in; slots_in: the slots
   std::span<const Segment> list_;           // the others
-  std::size_t segment_bytes_ = kSegmentBytes, segments_ = 0;
+  std::size_t segment_bytes_ = kSegmentBytes, segments_ = 0;  // slots_in: the bytes of a slot
   std::size_t opened_ = 0, done_ = 0;
   std::array<transport::Transfer, kWindow> transfers_;
 };

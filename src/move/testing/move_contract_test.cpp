@@ -154,7 +154,9 @@ void check_allreduce(std::string_view algorithm, int n, DType dtype, ReduceOp op
   }
 }
 
-constexpr std::string_view kAllreduces[] = {"auto", "ring", "recursive_doubling", "direct"};
+constexpr std::string_view kAllreduces[] = {"auto",   "ring",             "recursive_doubling",
+                                            "direct", "halving_doubling", "tree",
+                                            "double_tree"};
 
 TEST(MoveContract, AllreduceForEveryAlgorithmMemberCountDTypeAndOperator) {
   std::uint64_t seed = 1000;

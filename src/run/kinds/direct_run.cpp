@@ -4,8 +4,9 @@
 // own and is neither packed nor unpacked; small ones, between which a frame each would cost more
 // than the copy, share regions in a buffer of the engine.
 // A region that must not or cannot be the caller's memory is in the buffer as well, which the other
-// members do not notice: a tensor that is scaled first, one of a rank that has joined, and an output
-// that must be whole or untouched (keep_inputs).
+// members do not notice: a tensor that is scaled first or overlaps its output, one of a rank that
+// has joined, and an output that must be whole or untouched (keep_inputs).
+#include <cstdint>
 #include <cstring>
 
 #include "run/kinds/allreduce_run.hpp"
@@ -62,7 +63,15 @@ class DirectRun final : public AllreduceRun {
   bool is_alone(const Tensor& tensor) const { return wire_bytes(tensor) >= kAloneBytes; }
   // Whether the contribution of a large tensor is in the buffer, and whether its result comes there.
   bool encodes(const Tensor& tensor) const {
-    return tensor.absent() || tensor.request->prescale != 1.0;
+    return tensor.absent() || tensor.request->prescale != 1.0 || is_shifted(tensor);
+  }
+  // Whether the output overlaps the input without being the same: a result would land on elements
+  // that have yet to be sent.
+  bool is_shifted(const Tensor& tensor) const {
+    const auto in = reinterpret_cast<std::uintptr_t>(tensor.pending.input);
+    const auto out = reinterpret_cast<std::uintptr_t>(output_of(tensor));
+    const std::size_t bytes = wire_bytes(tensor);
+    return in != out && in < out + bytes && out < in + bytes;
   }
   bool stages(const Tensor& tensor) const { return tensor.absent() || keeps(tensor); }
   bool keeps(const Tensor& tensor) const {

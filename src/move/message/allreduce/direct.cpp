@@ -151,6 +151,8 @@ std::unique_ptr<CollectiveMachine> make_allreduce_direct(MoveContext context, DT
       context, DirectWork{.dtype = dtype, .op = op, .regions = {{.in = data, .out = data}}});
 }
 
-std::size_t direct_scratch_bytes(int members) { return OwnerReduction::scratch_bytes(members); }
+std::size_t direct_scratch_bytes(int members) {
+  return OwnerReduction::scratch_bytes_max(members);
+}
 
 }  // namespace unisono::move

@@ -86,8 +86,9 @@ void work(Host& host, int me, const std::vector<std::size_t>& sizes, DType dtype
   std::vector<arena::Neighbour> neighbours;
   for (int i = 0; i < host.n; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    neighbours.push_back({host.segments[index]->base(), host.segments[index]->size(),
-                          host.bells[index]->ringer()});
+    const std::size_t bytes = host.segments[index]->size();
+    neighbours.push_back(
+        {host.segments[index]->base(), bytes, bytes, host.bells[index]->ringer()});
   }
   move::LocalTeam team(std::move(neighbours), me, arena ? 1 : 0, &own, &heap);
   std::uint32_t turn = 0;

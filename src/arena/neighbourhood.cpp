@@ -18,6 +18,17 @@ constexpr std::size_t kBytesMax = std::size_t{256} << 30;
 #endif
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 
+// Address space only until a window is used.
+#ifdef UNISONO_SANITIZED
+constexpr std::size_t kHostWindowsBytes = 8 * kHostWindowBytes;
+#else
+constexpr std::size_t kHostWindowsBytes = 2 * kBoardSlots * kHostWindowBytes;
+#endif
+
+Neighbour neighbour_of(const Segment& segment, Ringer bell) {
+  return {segment.base(), segment.size(), segment.size() - kHostWindowsBytes, bell};
+}
+
 std::size_t machine_bytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
@@ -29,9 +40,11 @@ std::size_t machine_bytes() {
 Neighbourhood::Neighbourhood(Rank self, int size, Segment own, Ringer bell)
     : self_(self),
       own_(std::make_shared<Segment>(std::move(own))),
-      heap_(std::make_unique<Heap>(kBoardBytes, own_->size())),
+      heap_(std::make_unique<Heap>(kBoardBytes, own_->size() - kHostWindowsBytes)),
+      host_windows_(
+          std::make_unique<Heap>(own_->size() - kHostWindowsBytes, own_->size())),
       by_rank_(static_cast<std::size_t>(size)) {
-  by_rank_[static_cast<std::size_t>(self)] = Neighbour{own_->base(), own_->size(), bell};
+  by_rank_[static_cast<std::size_t>(self)] = neighbour_of(*own_, bell);
 }
 
 Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size,
@@ -40,11 +53,11 @@ Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size
   if (automatic) bytes = std::min(kBytesMax, machine_bytes());
   constexpr std::size_t kPage = 2 << 20;
   bytes = (std::max(bytes, 2 * kBoardBytes) + kPage - 1) / kPage * kPage;
-  auto own = Segment::create(bytes);
+  auto own = Segment::create(bytes + kHostWindowsBytes);
   // Where address space is limited (ulimit -v), a smaller arena is better than none.
   while (automatic && !own && bytes / 2 >= kLeastBytes) {
     bytes = bytes / 2 / kPage * kPage;
-    own = Segment::create(bytes);
+    own = Segment::create(bytes + kHostWindowsBytes);
   }
   if (!own) return own.status();
   return std::unique_ptr<Neighbourhood>(
@@ -53,7 +66,7 @@ Result<std::unique_ptr<Neighbourhood>> Neighbourhood::create(Rank self, int size
 
 void Neighbourhood::add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell,
                         std::shared_ptr<const void> keeper) {
-  by_rank_[static_cast<std::size_t>(rank)] = Neighbour{segment->base(), segment->size(), bell};
+  by_rank_[static_cast<std::size_t>(rank)] = neighbour_of(*segment, bell);
   keepers_.push_back(std::move(segment));
   keepers_.push_back(std::move(keeper));
 }

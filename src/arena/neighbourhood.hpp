@@ -19,9 +19,12 @@
 
 namespace unisono::arena {
 
+inline constexpr std::size_t kHostWindowBytes = 4 << 20;
+
 struct Neighbour {
   std::byte* base = nullptr;                // its segment, as mapped here
   std::size_t bytes = 0;
+  std::size_t heap_end = 0;                 // windows of host teams come behind it
   Ringer bell;                              // wakes its engine
 };
 
@@ -33,7 +36,13 @@ class Neighbourhood {
 
   Segment& own() { return *own_; }
   Heap& heap() { return *heap_; }
+  // Where teams of sets that span hosts have their windows. The tensors of a program and the
+  // windows of other teams cannot use it up, and it holds two windows of kHostWindowBytes for every
+  // slot of the board: all hosts can count on each other's, however small their arenas are.
+  Heap& host_windows() { return *host_windows_; }
   std::shared_ptr<Segment> share_own() const { return own_; }
+  // Bytes of the segment that are not set aside for host teams.
+  std::size_t capacity() const { return by_rank_[static_cast<std::size_t>(self_)]->heap_end; }
 
   // keeper keeps the memory of the bell alive.
   void add(Rank rank, std::shared_ptr<Segment> segment, Ringer bell,
@@ -51,7 +60,7 @@ class Neighbourhood {
   Neighbourhood(Rank self, int size, Segment own, Ringer bell);
   Rank self_;
   std::shared_ptr<Segment> own_;
-  std::unique_ptr<Heap> heap_;
+  std::unique_ptr<Heap> heap_, host_windows_;
   std::vector<std::optional<Neighbour>> by_rank_;
   std::vector<std::shared_ptr<const void>> keepers_;
   std::vector<std::vector<bool>> shares_;

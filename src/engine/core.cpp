@@ -281,6 +281,7 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
     pending.input = operation.input;
     pending.output = operation.output;
     pending.keep_alive = operation.keep_alive;
+    pending.keep_inputs = it->second.keep_inputs;
     pending.request.name = operation.name;
   }
   if (Status status = usable(); !status) return Ticket(failed_ticket(pending.request.name, status));
@@ -310,7 +311,7 @@ Result<ArenaBlock> EngineCore::allocate(std::size_t bytes) {
   const auto offset = hood->heap().take(whole, whole >= (2 << 20) ? 2 << 20 : kPage);
   if (!offset) {
     return Status(Code::out_of_memory, cat("the arena has no room for ", bytes, " bytes of ",
-                                           hood->own().size(), "; raise arena_bytes"));
+                                           hood->capacity(), "; raise arena_bytes"));
   }
   if (Status status = hood->own().commit(*offset, whole); !status) {
     hood->heap().give_back(*offset);

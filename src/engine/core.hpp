@@ -53,6 +53,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
     Operation operation;
     SetId set = 0;
     std::uint32_t index = 0;                // what the members call it
+    bool keep_inputs = false;
   };
   std::uint32_t keep_persistent(std::uint32_t id, KeptPersistent kept);
   Ticket start_persistent(std::uint32_t id);

@@ -162,7 +162,7 @@ Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
   const auto id = static_cast<std::uint32_t>(value >> 32);
   const auto index = static_cast<std::uint32_t>(value & 0xFFFFFFFF);
   return Persistent(core_, core_->keep_persistent(id, {std::move(operation), settings.process_set,
-                                                       index}));
+                                                       index, settings.keep_inputs}));
 }
 
 Ticket Persistent::start() const { return core_->start_persistent(id_); }
@@ -175,7 +175,7 @@ std::size_t Arena::used() const {
 }
 std::size_t Arena::capacity() const {
   const auto hood = core_->neighbourhood();
-  return hood == nullptr ? 0 : hood->own().size();
+  return hood == nullptr ? 0 : hood->capacity();
 }
 
 Ticket Engine::join_ranks(ProcessSetId set) {

@@ -234,7 +234,8 @@ void loop(Engine& engine, const Arguments& arguments) {
                                      .dtype = unisono::dtype_of<T>, .shape = {count},
                                      .input = tensor.now.data(), .output = tensor.now.data(),
                                      .members = {}, .keep_alive = {}},
-                                    {.op = unisono::ReduceOp::sum});
+                                    {.op = unisono::ReduceOp::sum,
+                                     .keep_inputs = arguments.number("keep", 0) != 0});
     }
     if (faulty && fault == "quit" && ran_s * 1e3 >= fault_ms) {
       JsonLine("fault", rank).number("at_ns", monotonic_ns()).print();

@@ -41,6 +41,16 @@ def test_what_failed_is_the_callers_memory_again(transport: str) -> None:
     check_kills(transport, count=6, size=3, seed=20260102, keep_inputs=False)
 
 
+def test_a_call_may_ask_to_keep_its_inputs() -> None:
+    options = SILENT_S | {"UNISONO_KEEP_INPUTS": "0"}
+    for culprit in (0, 1, 2):
+        with Job(3, "loop", "elements=3000000", "keep=1", "fault=exit", f"fault_rank={culprit}",
+                 "fault_ms=30", transport="tcp", options=options) as job:
+            errors = job.errors(culprit)
+            check_blame(job, culprit, errors, "PeerLost")
+            assert all(error["untouched"] for error in errors), errors
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("culprit", [0, 2])
 def test_rank_that_exits_is_named_by_all(transport: str, culprit: int) -> None:

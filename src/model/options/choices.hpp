@@ -46,7 +46,8 @@ inline constexpr OptionChoice kTransportChoices[] = {
 inline constexpr OptionChoice kIntegrityChoices[] = {
     {"auth", "a keyed MAC on every frame, so that strangers on the network can neither make, "
              "change nor repeat one"},
-    {"plain", "a checksum that finds damage, for networks nobody else is on"},
+    {"plain", "a checksum that finds damage, for networks nobody else is on; none for payloads on "
+              "loopback"},
 };
 
 // The algorithms of an allreduce over messages.

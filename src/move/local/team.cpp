@@ -115,7 +115,9 @@ std::byte* LocalTeam::result_of(int member, std::uint64_t operation, std::size_t
 
 std::size_t LocalTeam::window_max() const {
   std::size_t least = SIZE_MAX;
-  for (const arena::Neighbour& neighbour : neighbours_) least = std::min(least, neighbour.bytes);
+  for (const arena::Neighbour& neighbour : neighbours_) {
+    least = std::min(least, neighbour.heap_end);
+  }
   return (least - arena::kBoardBytes) / 2;
 }
 

@@ -516,7 +516,7 @@ TEST(Algorithms, TableNamesWhatMakeAccepts) {
     EXPECT_FALSE(row.about.empty());
   }
   EXPECT_TRUE(algorithm_known(Collective::allreduce, "auto"));
-  EXPECT_FALSE(algorithm_known(Collective::allreduce, "tree"));
+  EXPECT_FALSE(algorithm_known(Collective::allreduce, "pairwise"));
   EXPECT_FALSE(algorithm_known(Collective::allreduce, "sliced"));
   EXPECT_FALSE(algorithm_known(Collective::broadcast, "ring"));
 }

@@ -6,8 +6,10 @@
 // A region that must not or cannot be the caller's memory is in the buffer as well, which the other
 // members do not notice: a tensor that is scaled first or overlaps its output, one of a rank that
 // has joined, and an output that must be whole or untouched (keep_inputs).
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "run/kinds/allreduce_run.hpp"
 #include "run/kinds/kinds.hpp"
@@ -27,6 +29,9 @@ class DirectRun final : public AllreduceRun {
     std::size_t bytes = scratch;
     for (Tensor& tensor : tensors_) {
       if (auto status = prepare_output(tensor); !status) return status;
+    }
+    overlaps_ = some_overlap();
+    for (Tensor& tensor : tensors_) {
       tensor.offset = bytes;
       if (!is_alone(tensor) || encodes(tensor) || stages(tensor)) bytes += wire_bytes(tensor);
     }
@@ -63,15 +68,37 @@ class DirectRun final : public AllreduceRun {
   bool is_alone(const Tensor& tensor) const { return wire_bytes(tensor) >= kAloneBytes; }
   // Whether the contribution of a large tensor is in the buffer, and whether its result comes there.
   bool encodes(const Tensor& tensor) const {
-    return tensor.absent() || tensor.request->prescale != 1.0 || is_shifted(tensor);
+    return tensor.absent() || tensor.request->prescale != 1.0 || overlaps_;
   }
-  // Whether the output overlaps the input without being the same: a result would land on elements
-  // that have yet to be sent.
-  bool is_shifted(const Tensor& tensor) const {
-    const auto in = reinterpret_cast<std::uintptr_t>(tensor.pending.input);
-    const auto out = reinterpret_cast<std::uintptr_t>(output_of(tensor));
-    const std::size_t bytes = wire_bytes(tensor);
-    return in != out && in < out + bytes && out < in + bytes;
+
+  // Whether an output overlaps an input without both being the same tensor in place: a result would
+  // land on elements that have yet to be sent. Rare enough that all inputs are copied then.
+  bool some_overlap() const {
+    struct Range {
+      std::uintptr_t begin, end;
+      const Tensor* input_of;               // null: an output
+      bool operator<(const Range& other) const { return begin < other.begin; }
+    };
+    std::vector<Range> ranges;
+    for (const Tensor& tensor : tensors_) {
+      if (tensor.absent() || tensor.out_count == 0) continue;
+      const auto in = reinterpret_cast<std::uintptr_t>(tensor.pending.input);
+      const auto out = reinterpret_cast<std::uintptr_t>(output_of(tensor));
+      ranges.push_back({in, in + wire_bytes(tensor), &tensor});
+      if (out != in) ranges.push_back({out, out + wire_bytes(tensor), nullptr});
+    }
+    std::sort(ranges.begin(), ranges.end());
+    // Inputs may overlap each other unless one of them is an output, too.
+    std::uintptr_t written_to = 0, read_to = 0;
+    for (const Range& range : ranges) {
+      const bool is_written =
+          range.input_of == nullptr ||
+          range.begin == reinterpret_cast<std::uintptr_t>(output_of(*range.input_of));
+      if (range.begin < written_to || (is_written && range.begin < read_to)) return true;
+      if (is_written) written_to = std::max(written_to, range.end);
+      read_to = std::max(read_to, range.end);
+    }
+    return false;
   }
   bool stages(const Tensor& tensor) const { return tensor.absent() || keeps(tensor); }
   bool keeps(const Tensor& tensor) const {
@@ -113,6 +140,7 @@ class DirectRun final : public AllreduceRun {
   }
   void give_buffers_back() override { context_.buffers->give_back(std::move(buffer_)); }
 
+  bool overlaps_ = false;                   // some input and some output
   BufferPool::Buffer buffer_;               // the machine's scratch, then regions by tensor.offset
 };
 

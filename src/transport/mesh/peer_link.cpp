@@ -54,20 +54,20 @@ void PeerLink::receive(Label label, std::span<std::byte> bytes, Transfer& done) 
 
 void PeerLink::abandon(Transfer& transfer) {
   if (transfer.state != Transfer::State::active) return;
-  Status no_memory;
+  std::byte* rest = nullptr;
+  bool done = false;
   try {
     data_.abandon(transfer);
-    auto rest = box_.abandon(transfer);
-    if (rest.ok() && *rest != nullptr) data_.redirect(*rest);
-    if (!rest.ok()) no_memory = rest.status();
+    done = box_.abandon(transfer, rest);
   } catch (const std::bad_alloc&) {
-    no_memory = Status(Code::out_of_memory, "no memory for the copy of what was queued for it");
   }
-  if (no_memory.ok()) return;
-  // The link cannot go on without the bytes, and the caller must have them back.
-  blame(no_memory);
+  if (done && rest != nullptr) data_.redirect(rest);
+  if (done) return;
+  // The link cannot go on without the bytes, and the caller must have them back, whatever else
+  // there is no memory for.
   data_.close();
   box_.fail();
+  blame(Status(Code::out_of_memory, "no memory for the copy of what was on its way"));
 }
 
 bool PeerLink::progress(TransportListener& listener) {

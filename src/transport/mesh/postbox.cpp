@@ -56,7 +56,8 @@ Postbox::Match Postbox::receive(Label label, std::span<std::byte> bytes, Transfe
     done.state = Transfer::State::done;
     return Match::done;
   }
-  if (is_arriving_ && arriving_for_ == nullptr && arriving_.label.tag == label.tag) {
+  if (is_arriving_ && arriving_for_ == nullptr && !drops_arriving_ &&
+      arriving_.label.tag == label.tag) {
     if (!fits(arriving_)) return Match::mismatch;
     arriving_for_ = &done;
     return Match::arriving;
@@ -69,18 +70,22 @@ Postbox::Match Postbox::receive(Label label, std::span<std::byte> bytes, Transfe
   return Match::waiting;
 }
 
-Result<std::byte*> Postbox::abandon(Transfer& transfer) {
+bool Postbox::abandon(Transfer& transfer, std::byte*& rest) noexcept {
+  rest = nullptr;
   const auto posted = std::ranges::find(posted_, &transfer, &Posted::done);
   if (posted != posted_.end()) {
     posted->done = nullptr;
     transfer.state = Transfer::State::failed;
-    return nullptr;
+    return true;
   }
-  if (!is_arriving_ || arriving_for_ != &transfer) return nullptr;
+  if (!is_arriving_ || arriving_for_ != &transfer) return true;
+  arriving_.bytes.reset(new (std::nothrow) std::byte[arriving_.length]);
+  if (arriving_.bytes == nullptr) return false;
   transfer.state = Transfer::State::failed;
   arriving_for_ = nullptr;
   drops_arriving_ = true;
-  return keep_arriving();
+  rest = arriving_.bytes.get();
+  return true;
 }
 
 Result<std::byte*> Postbox::begin(Label label, std::size_t length) {

@@ -24,9 +24,10 @@ class Postbox {
   };
 
   Match receive(Label label, std::span<std::byte> bytes, Transfer& done);
-  // The receive's memory is the caller's again, and what comes for it is dropped. Returns where the
-  // rest of it must go when it is arriving, else null; out_of_memory when there is no such place.
-  Result<std::byte*> abandon(Transfer& transfer);
+  // The receive's memory is the caller's again, and what comes for it is dropped. `rest` is where
+  // the rest of it must go when it is arriving, else null. Returns false, with nothing changed,
+  // when there is no memory for it.
+  bool abandon(Transfer& transfer, std::byte*& rest) noexcept;
   // Data begins to arrive; returns where to put it. Errors: mismatch when the posted receive has
   // another identity, corrupted when it has another length, out_of_memory.
   Result<std::byte*> begin(Label label, std::size_t length);

@@ -100,7 +100,8 @@ void TcpStream::want_write(bool wanted) {
 
 void TcpStream::finish_writing() { ::shutdown(socket_.get(), SHUT_WR); }
 
-// Whether both ends are of one kernel. Both ends find the same answer.
+// Whether both ends are of one kernel. Both ends find the same answer: what is loopback at one end
+// is at the other.
 bool TcpStream::stays_on_this_host() const {
   const auto is_loopback = [&](auto ask) {
     sockaddr_storage address{};
@@ -110,8 +111,11 @@ bool TcpStream::stays_on_this_host() const {
       const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
       return (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
     }
-    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-    return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    if (address.ss_family != AF_INET6) return false;
+    // A socket for both families shows 127.0.0.1 as ::ffff:127.0.0.1.
+    const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(&v6) ||
+           (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == IN_LOOPBACKNET);
   };
   return is_loopback(::getsockname) && is_loopback(::getpeername);
 }

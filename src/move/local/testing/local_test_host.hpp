@@ -32,7 +32,8 @@ class LocalTestHost {
   std::unique_ptr<LocalTeam> make_team(int i, std::size_t slot, int threads = 1) {
     std::vector<arena::Neighbour> neighbours;
     for (std::size_t j = 0; j < segments_.size(); ++j) {
-      neighbours.push_back({segments_[j]->base(), segments_[j]->size(), bells_[j]->ringer()});
+      const std::size_t bytes = segments_[j]->size();
+      neighbours.push_back({segments_[j]->base(), bytes, bytes, bells_[j]->ringer()});
     }
     return std::make_unique<LocalTeam>(std::move(neighbours), i, slot, segments_[i].get(),
                                        heaps_[i].get(), threads);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/data/text.hpp"
+#include "base/testing/effort.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/kernels_reference.hpp"
 #include "move/message/segments.hpp"
@@ -16,6 +17,8 @@ namespace unisono::move {
 namespace {
 
 using Buffer = std::vector<std::byte>;
+
+std::uint64_t seeds(std::uint64_t all) { return short_of_time() ? all / 4 : all; }
 
 Buffer random_floats(std::size_t count, Rng& rng) {
   std::vector<float> values(count);
@@ -132,7 +135,7 @@ class DirectRegions : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Members, DirectRegions, testing::Values(1, 2, 3, 5, 8));
 
 TEST_P(DirectRegions, AreReducedAndFinishedWhereverTheyLie) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(12); ++seed) {
     RegionsDeal deal(GetParam(), seed, false);
     SCOPED_TRACE(cat("seed ", seed));
     ASSERT_TRUE(deal.run(1'000'000));
@@ -146,7 +149,7 @@ TEST_P(DirectRegions, AreReducedAndFinishedWhereverTheyLie) {
 }
 
 TEST_P(DirectRegions, AreUntouchedWhereAMemberVotesAbort) {
-  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+  for (std::uint64_t seed = 100; seed < 100 + seeds(30); ++seed) {
     RegionsDeal deal(GetParam(), seed, true);
     SCOPED_TRACE(cat("seed ", seed));
     ASSERT_TRUE(deal.run(1'000'000));
@@ -163,7 +166,7 @@ TEST_P(DirectRegions, AreUntouchedWhereAMemberVotesAbort) {
 }
 
 TEST_P(DirectRegions, MemoryIsTheCallersAfterAbandonAndTheOthersDoNotNotice) {
-  for (std::uint64_t seed = 200; seed < 230; ++seed) {
+  for (std::uint64_t seed = 200; seed < 200 + seeds(30); ++seed) {
     RegionsDeal deal(GetParam(), seed, seed % 2 == 0);
     deal.run(deal.hub.rng().below(60));
     const std::size_t leaver = deal.hub.rng().below(deal.ranks.size());

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // allreduce, hierarchical, for members on several hosts with equally many on each:
 //   1. the members of a host reduce in shared memory, each its slice (reduce-scatter by window);
-//   2. each exchanges its slice with the members that have the same one on the other hosts (direct);
+//   2. each exchanges its slice with the members that have the same one on the other hosts (direct,
+//      or what suits many hosts);
 //   3. the members of a host copy each other's finished slices (all-gather by window).
 // Bytes sent per host: 2 (h-1)/h of the data with h hosts, however many ranks they have.
 //
@@ -23,15 +24,25 @@ namespace unisono::move {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 1 << 20;  // a multiple of every element size
-constexpr std::size_t kInFlight = 3;          // chunks that are being exchanged
-static_assert(kInFlight <= kDirectTurns);
+// How the data is cut, and how many chunks are exchanged at a time. Sizes are multiples of every
+// element size.
+struct Pipeline {
+  std::size_t chunk_bytes, in_flight;
+};
+constexpr Pipeline kFewHosts{1 << 20, 3};
+static_assert(kFewHosts.in_flight <= kDirectTurns);
+// The algorithms for many hosts have no turns that would tell chunks apart.
+constexpr Pipeline kManyHosts{arena::kHostWindowBytes, 1};
+static_assert(kFewHosts.chunk_bytes <= arena::kHostWindowBytes);
+constexpr int kFewHostsMax = 8;
 
 class HierarchicalAllreduce final : public CollectiveMachine {
  public:
   HierarchicalAllreduce(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
       : context_(context), across_context_(context), dtype_(dtype), op_(op), data_(data),
-        chunks_(patterns::segments_in(data.size(), kChunkBytes)), exchanges_(chunks_) {
+        few_hosts_(context.host->groups.across.count() <= kFewHostsMax),
+        pipeline_(few_hosts_ ? kFewHosts : kManyHosts),
+        chunks_(patterns::segments_in(data.size(), pipeline_.chunk_bytes)), exchanges_(chunks_) {
     across_context_.members = &context.host->groups.across;
     across_context_.host = nullptr;
   }
@@ -68,8 +79,8 @@ class HierarchicalAllreduce final : public CollectiveMachine {
   int n() const { return team().n(); }
 
   std::span<std::byte> chunk(std::size_t index) const {
-    const std::size_t begin = index * kChunkBytes;
-    return data_.subspan(begin, std::min(kChunkBytes, data_.size() - begin));
+    const std::size_t begin = index * pipeline_.chunk_bytes;
+    return data_.subspan(begin, std::min(pipeline_.chunk_bytes, data_.size() - begin));
   }
   std::span<std::byte> slice(std::size_t index, int member) const {
     const std::span<std::byte> all = chunk(index);
@@ -91,7 +102,9 @@ class HierarchicalAllreduce final : public CollectiveMachine {
 
   // Whether the next step in shared memory gathers: as long as there are any, a few chunks are
   // reduced ahead, so that the wire does not wait for the memory.
-  bool gathers_next() const { return reduced_ == chunks_ || reduced_ >= gathered_ + kInFlight; }
+  bool gathers_next() const {
+    return reduced_ == chunks_ || reduced_ >= gathered_ + pipeline_.in_flight;
+  }
 
   void begin_memory() {
     if (gathered_ == chunks_) return;
@@ -119,14 +132,18 @@ class HierarchicalAllreduce final : public CollectiveMachine {
       ++gathered_;
       return true;
     }
-    const std::span<std::byte> mine = slice(reduced_, team().me());
-    exchanges_[reduced_] = make_allreduce_from_regions(
+    exchanges_[reduced_] = make_exchange(slice(reduced_, team().me()));
+    ++reduced_;
+    return true;
+  }
+
+  std::unique_ptr<CollectiveMachine> make_exchange(std::span<std::byte> mine) const {
+    if (!few_hosts_) return make_allreduce("auto", across_context_, dtype_, op_, mine);
+    return make_allreduce_from_regions(
         across_context_, {.dtype = dtype_,
                           .op = op_,
                           .regions = {{.in = mine, .out = mine}},
                           .turn = static_cast<unsigned>(reduced_ % kDirectTurns)});
-    ++reduced_;
-    return true;
   }
 
   bool step_exchanges() {
@@ -149,6 +166,8 @@ class HierarchicalAllreduce final : public CollectiveMachine {
   const DType dtype_;
   const ReduceOp op_;
   const std::span<std::byte> data_;
+  const bool few_hosts_;
+  const Pipeline pipeline_;
   const std::size_t chunks_;
   std::size_t reduced_ = 0, exchanged_ = 0, gathered_ = 0;  // chunks that have come so far
   bool gathers_ = false;                    // what memory_ does: gathers or reduces

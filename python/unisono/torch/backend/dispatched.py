@@ -104,13 +104,53 @@ for _name, _value in vars(c10d.Backend).items():
         setattr(UnisonoBackend, _name, property(lambda _: False))
 
 
+class _Checked(UnisonoBackend):
+    """What torch puts around a Backend for its checks, behind a Backend in Python.
+
+    torch holds the GIL while a group in Python calls what is in C++, and the checks wait there for
+    threads of Gloo that need it: for ever. A call from Python lets go of it."""
+
+    def __init__(self, checks: Any, backend: UnisonoBackend):
+        c10d.Backend.__init__(self, backend.rank(), backend.size())
+        self._checks, self._behind = checks, backend
+        self._timeout = backend._timeout
+
+    def start_coalescing(self, *_: Any) -> None:
+        self._checks._start_coalescing()
+
+    def end_coalescing(self, *_: Any) -> Any:
+        return self._checks._end_coalescing()
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._behind.set_timeout(timeout)
+
+    def shutdown(self) -> None:
+        self._behind.shutdown()
+
+    abort = shutdown
+
+
+def _through_checks(name: str) -> Callable[..., Any]:
+    def call(self: _Checked, *arguments: Any) -> Any:
+        return getattr(self._checks, name)(*arguments)
+
+    call.__name__ = name
+    return call
+
+
+for _name in (*_CALLS, "allreduce_sparse", "_get_sequence_number_for_group",
+              "_set_sequence_number_for_group"):
+    if _name in vars(c10d.Backend) and _name != "_end_coalescing":
+        setattr(_Checked, _name, _through_checks(_name))
+
+
 class UnisonoGroup(c10d.ProcessGroup):
     """A process group that runs on backend unisono alone."""
 
     def __init__(self, group_store: Any, backend: UnisonoBackend, seen: Any):
         """seen: what the dispatcher shall call, the backend or something around it."""
         super().__init__(group_store, backend.rank(), backend.size())
-        self._behind = backend
+        self._behind, self._seen = backend, seen
         backend.splits = True
         custom = c10d.ProcessGroup.BackendType.CUSTOM
         self._register_backend(CPU, custom, seen)
@@ -192,8 +232,8 @@ def _checked(backend: UnisonoBackend, store: Any, timeout: timedelta, group_name
     if wrap is None or c10d.get_debug_level() != c10d.DebugLevel.DETAIL \
             or not dist.is_gloo_available():
         return backend
-    return wrap(wrapped_pg=backend, store_prefix=group_name, store=store, rank=backend.rank(),
-                world_size=backend.size(), timeout=timeout)
+    return _Checked(wrap(wrapped_pg=backend, store_prefix=group_name, store=store,
+                         rank=backend.rank(), world_size=backend.size(), timeout=timeout), backend)
 
 
 def backend_of(group: Any) -> Optional[UnisonoBackend]:

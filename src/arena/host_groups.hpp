@@ -25,15 +25,16 @@ std::optional<HostGroups> group_by_host(const Members& members, Shares shares) {
   std::vector<std::vector<Rank>> hosts;
   for (const Rank rank : members.ranks) {
     std::vector<Rank>* home = nullptr;
+    // The first of a host stands for it, so that thousands of ranks are not all compared.
     for (std::vector<Rank>& host : hosts) {
-      const auto shared = static_cast<std::size_t>(std::count_if(
-          host.begin(), host.end(), [&](Rank other) { return shares(rank, other); }));
-      if (shared == 0) continue;
-      // Whoever shares with some of a host only belongs to none.
-      if (shared < host.size() || home != nullptr) return std::nullopt;
+      if (!shares(rank, host.front())) continue;
+      if (home != nullptr) return std::nullopt;
       home = &host;
     }
     if (home == nullptr) home = &hosts.emplace_back();
+    const bool with_all = std::all_of(home->begin(), home->end(),
+                                      [&](Rank other) { return shares(rank, other); });
+    if (!with_all) return std::nullopt;     // shares with some of a host only
     home->push_back(rank);
   }
   const std::size_t each = hosts.front().size();

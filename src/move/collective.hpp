@@ -88,6 +88,8 @@ struct DirectWork {
   unsigned turn = 0;                        // < kDirectTurns; tells apart those under one bucket
 };
 inline constexpr unsigned kDirectTurns = 4;
+// Beyond so many members "direct" has too many messages to be chosen.
+inline constexpr int kDirectMembersMax = 8;
 // "direct", from where the contributions are to where the results are wanted.
 std::unique_ptr<CollectiveMachine> make_allreduce_from_regions(MoveContext context,
                                                                DirectWork work);

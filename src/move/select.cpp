@@ -18,7 +18,6 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
-constexpr int kDirectMembersMax = 8;
 
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);

@@ -58,13 +58,12 @@ bool fits_shared_memory(const RunParts& parts, const encode::Codec& codec) {
 // Small buckets are better off in one buffer, with their votes behind them: fewer messages. So are
 // many members, each of which would have to be told every vote.
 constexpr std::size_t kDirectBytesMin = 16 << 10;
-constexpr int kDirectMembersMax = 8;
 
 // Every member must find the same answer, so it depends on what all have agreed on alone.
 bool moves_direct(const RunParts& parts, const encode::Codec& codec) {
   const Bucket& bucket = parts.bucket;
   if (bucket.bytes <= kDirectBytesMin || codec.wire_dtype(bucket.dtype) != bucket.dtype ||
-      parts.context.members->count() > kDirectMembersMax) {
+      parts.context.members->count() > move::kDirectMembersMax) {
     return false;
   }
   const move::MoveContext context{.members = parts.context.members, .host = parts.context.host};

@@ -326,8 +326,8 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
   channel.run = run::make_run(
       std::move(bucket), std::move(pendings),
       run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
-                      channel.host.get(), parts_.shared->buffers, parts_.shared->options, &channel.next_move,
-                      parts_.channels.size(), run::kSetMoves});
+                      channel.host.get(), parts_.shared->buffers, parts_.shared->options,
+                      &channel.next_move, parts_.channels.size(), run::kSetMoves});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;

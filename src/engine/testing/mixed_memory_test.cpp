@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
@@ -313,6 +314,43 @@ TEST_P(MixedMemory, WritesRightAfterCompletionReachNobodysResult) {
       player.play(episode);
       if (testing::Test::HasFailure()) return;
       done += episode.draws.size();
+    }
+  }, options);
+}
+
+// Tensors of one group whose memory overlaps: every sum is that of what was there before.
+class Overlap : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Transports, Overlap, testing::Values("auto", "tcp"));
+
+TEST_P(Overlap, OutputsOnInputsOfTheSameGroupSpoilNoSum) {
+  constexpr std::size_t kCount = 200'000;  // travels from and into its own memory
+  constexpr std::int64_t kShape = kCount;
+  Options options;
+  options.transport = GetParam();
+  run_ranks(3, [&](Engine& engine) {
+    std::vector<float> a(kCount), b(kCount);
+    std::iota(a.begin(), a.end(), 0.0f);
+    std::fill(b.begin(), b.end(), 5.0f);
+    const std::vector<float> was_a = a, was_b = b;
+    // Each result lands where the other tensor lies.
+    std::vector<Operation> crossed;
+    crossed.push_back({.name = "a", .shape = {kShape}, .input = a.data(), .output = b.data()});
+    crossed.push_back({.name = "b", .shape = {kShape}, .input = b.data(), .output = a.data()});
+    for (const Ticket& ticket : engine.submit_group("g", crossed, {.op = ReduceOp::sum})) {
+      ASSERT_TRUE(ticket.wait().ok());
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(b[i], 3 * was_a[i]) << i;
+      ASSERT_EQ(a[i], 3 * was_b[i]) << i;
+    }
+    // The result lies one element beyond the tensor.
+    std::vector<float> c(kCount + 1);
+    std::iota(c.begin(), c.end(), 0.0f);
+    const Operation shifted{
+        .name = "c", .shape = {kShape}, .input = c.data(), .output = c.data() + 1};
+    ASSERT_TRUE(engine.submit(shifted, {.op = ReduceOp::sum}).wait().ok());
+    for (std::size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(c[i + 1], 3 * static_cast<float>(i)) << i;
     }
   }, options);
 }

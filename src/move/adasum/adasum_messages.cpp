@@ -116,8 +116,8 @@ class AdasumMessages final : public CollectiveMachine {
 }  // namespace
 
 std::unique_ptr<CollectiveMachine> make_adasum(const AdasumContexts& contexts, DType dtype,
-                                           const std::vector<std::size_t>& counts,
-                                           PlanVote vote, std::span<std::byte> data) {
+                                               const std::vector<std::size_t>& counts,
+                                               PlanVote vote, std::span<std::byte> data) {
   return std::make_unique<AdasumMessages>(contexts, dtype, counts, vote, data);
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tensors of a bucket are cut into segments: as if all regions lay back to back, every
 // member owns an equal slice of the elements, and its slice is cut at the ends of regions and every
-// kSegmentBytes, so that each segment is one piece of memory. A long one is cut finer near
-// its two ends: the first result leaves the sooner, and the last one has less to wait for. Only lengths decide, which all members
-// know, so all cut alike wherever their memory lies. Pure; thread: any.
+// kSegmentBytes, so that each segment is one piece of memory. A long one is cut finer near its two
+// ends: the first result leaves the sooner, and the last one has less to wait for. Only lengths
+// decide, which all members know, so all cut alike wherever their memory lies. Pure; thread: any.
 #pragma once
 
 #include <algorithm>

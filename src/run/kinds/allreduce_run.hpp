@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the three kinds of allreduce have in common: a codec, and the dtype in which the bucket is
+// What the kinds of allreduce have in common: a codec, and the dtype in which the bucket is
 // reduced.
 #pragma once
 
@@ -33,7 +33,7 @@ class AllreduceRun : public BucketRun {
   const DType wire_;
 };
 
-// Over messages: the tensors travel encoded in one buffer of the engine.
+// Over messages: the tensors, or those that need it, travel encoded in one buffer of the engine.
 class EncodedRun : public AllreduceRun {
  public:
   using AllreduceRun::AllreduceRun;
@@ -49,7 +49,7 @@ class EncodedRun : public AllreduceRun {
                                  std::size_t offset) const;
 
   BufferPool::Buffer fused_;
-  std::size_t fused_bytes_ = 0;             // of tensors; votes follow in a planned FusedRun
+  std::size_t fused_bytes_ = 0;             // of place_results(); votes follow in a FusedRun
 };
 
 }  // namespace unisono::run

@@ -20,11 +20,12 @@ namespace {
 // All members must draw this line alike, so it depends on nothing but the size of the tensor.
 constexpr std::size_t kAloneBytes = 64 << 10;
 
-class DirectRun final : public AllreduceRun {
+class DirectRun final : public EncodedRun {
  public:
-  using AllreduceRun::AllreduceRun;
+  using EncodedRun::EncodedRun;
 
   Status start() override {
+    // The buffer holds the machine's scratch, then what is not in the callers' memory.
     const std::size_t scratch = move::direct_scratch_bytes(context_.members->count());
     std::size_t bytes = scratch;
     for (Tensor& tensor : tensors_) {
@@ -35,8 +36,8 @@ class DirectRun final : public AllreduceRun {
       tensor.offset = bytes;
       if (!is_alone(tensor) || encodes(tensor) || stages(tensor)) bytes += wire_bytes(tensor);
     }
-    if (auto status = take_buffer(buffer_, bytes); !status) return status;
-    move::DirectWork work{.dtype = wire_, .op = bucket_.op, .scratch = buffer_.first(scratch)};
+    if (auto status = take_buffer(fused_, bytes); !status) return status;
+    move::DirectWork work{.dtype = wire_, .op = bucket_.op, .scratch = fused_.first(scratch)};
     if (planned()) work.vote = bucket_.responses.front().vote;
     bool packing = false;                   // the last region is one of small tensors
     for (const Tensor& tensor : tensors_) {
@@ -72,31 +73,29 @@ class DirectRun final : public AllreduceRun {
   }
 
   // Whether an output overlaps an input without both being the same tensor in place: a result would
-  // land on elements that have yet to be sent. Rare enough that all inputs are copied then.
+  // land on elements that have yet to be sent. Rare enough that all inputs are copied then. Small
+  // tensors are copied before anything is received, and written when all is.
   bool some_overlap() const {
     struct Range {
       std::uintptr_t begin, end;
-      const Tensor* input_of;               // null: an output
+      bool written;                         // an output, or an input in place
       bool operator<(const Range& other) const { return begin < other.begin; }
     };
     std::vector<Range> ranges;
     for (const Tensor& tensor : tensors_) {
-      if (tensor.absent() || tensor.out_count == 0) continue;
+      if (tensor.absent() || !is_alone(tensor)) continue;
       const auto in = reinterpret_cast<std::uintptr_t>(tensor.pending.input);
       const auto out = reinterpret_cast<std::uintptr_t>(output_of(tensor));
-      ranges.push_back({in, in + wire_bytes(tensor), &tensor});
-      if (out != in) ranges.push_back({out, out + wire_bytes(tensor), nullptr});
+      ranges.push_back({in, in + wire_bytes(tensor), out == in});
+      if (out != in) ranges.push_back({out, out + wire_bytes(tensor), true});
     }
     std::sort(ranges.begin(), ranges.end());
-    // Inputs may overlap each other unless one of them is an output, too.
-    std::uintptr_t written_to = 0, read_to = 0;
+    // What is only read may overlap.
+    std::uintptr_t written_to = 0, used_to = 0;
     for (const Range& range : ranges) {
-      const bool is_written =
-          range.input_of == nullptr ||
-          range.begin == reinterpret_cast<std::uintptr_t>(output_of(*range.input_of));
-      if (range.begin < written_to || (is_written && range.begin < read_to)) return true;
-      if (is_written) written_to = std::max(written_to, range.end);
-      read_to = std::max(read_to, range.end);
+      if (range.begin < (range.written ? used_to : written_to)) return true;
+      if (range.written) written_to = std::max(written_to, range.end);
+      used_to = std::max(used_to, range.end);
     }
     return false;
   }
@@ -105,31 +104,19 @@ class DirectRun final : public AllreduceRun {
     return tensor.pending.keep_inputs || context_.options->keep_inputs;
   }
 
-  std::byte* at(const Tensor& tensor) const { return buffer_.memory.get() + tensor.offset; }
+  std::byte* at(const Tensor& tensor) const { return fused_.memory.get() + tensor.offset; }
   std::int64_t divided_by(const Tensor& tensor) const {
     return bucket_.op == ReduceOp::average ? divisor(tensor) : 1;
   }
   void encode(const Tensor& tensor) const {
-    codec_.encode({.tensor = tensor.request->name,
-                   .dtype = bucket_.dtype,
-                   .op = bucket_.op,
-                   .prescale = tensor.request->prescale,
-                   .elements = tensor.absent() ? nullptr : tensor.pending.input,
-                   .count = tensor.out_count,
-                   .wire = at(tensor)});
+    codec_.encode(encode_part(tensor, 0, tensor.out_count, tensor.offset));
   }
 
   void deliver() override {
     for (const Tensor& tensor : tensors_) {
       if (tensor.absent() || tensor.out_count == 0) continue;
       if (!is_alone(tensor)) {
-        codec_.decode({.tensor = tensor.request->name,
-                       .dtype = bucket_.dtype,
-                       .divisor = divided_by(tensor),
-                       .postscale = tensor.request->postscale,
-                       .wire = at(tensor),
-                       .count = tensor.out_count,
-                       .elements = output_of(tensor)});
+        codec_.decode(decode_part(tensor, 0, tensor.out_count, tensor.offset));
       } else if (keeps(tensor)) {
         std::memcpy(output_of(tensor), at(tensor), wire_bytes(tensor));
       }
@@ -138,10 +125,7 @@ class DirectRun final : public AllreduceRun {
   bool spares_output(const Tensor& tensor) const override {
     return !is_alone(tensor) || keeps(tensor);
   }
-  void give_buffers_back() override { context_.buffers->give_back(std::move(buffer_)); }
-
-  bool overlaps_ = false;                   // some input and some output
-  BufferPool::Buffer buffer_;               // the machine's scratch, then regions by tensor.offset
+  bool overlaps_ = false;                   // some input and some output of large tensors
 };
 
 }  // namespace

@@ -121,6 +121,9 @@ class _Checked(UnisonoBackend):
     def end_coalescing(self, *_: Any) -> Any:
         return self._checks._end_coalescing()
 
+    def monitored_barrier(self, *arguments: Any) -> None:
+        self._behind.monitored_barrier(*arguments)
+
     def set_timeout(self, timeout: timedelta) -> None:
         self._behind.set_timeout(timeout)
 

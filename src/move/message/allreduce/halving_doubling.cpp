@@ -9,58 +9,41 @@
 // where a ring has too many steps.
 // The first round, which moves the most, is with the nearest member. Each side reduces (lower) op
 // (upper), so every block has the same bits wherever it is.
-#include <array>
-#include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "base/data/text.hpp"
-#include "kernels/kernels.hpp"
 #include "move/algorithms.hpp"
 #include "move/message/patterns.hpp"
-#include "move/message/segment_stream.hpp"
+#include "move/message/rounds.hpp"
 
 namespace unisono::move {
 
 namespace {
 
-class HalvingDoubling final : public Machine {
+class HalvingDoubling final : public RoundsMachine {
  public:
   HalvingDoubling(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
-      : Machine("allreduce/halving_doubling", context), dtype_(dtype), op_(op), data_(data) {
+      : RoundsMachine("allreduce/halving_doubling", context, dtype, op), data_(data) {
     const patterns::Doubling pattern{context.n(), context.me()};
     const int me = context.me();
     if (context.n() == 1) return;
-    other_.reset(new std::byte[data.size()]);
     if (pattern.sits_out()) {
-      add(me - 1, Phase::fold, 0).send.send_from(data_);
-      add(me - 1, Phase::unfold, 0).receive.receive_into(data_);
+      add_round(me - 1, Phase::fold).send.send_from(data_);
+      add_round(me - 1, Phase::unfold).receive.receive_into(data_);
       return;
     }
-    if (pattern.folded()) absorb(add(me + 1, Phase::fold, 0), data_);
+    other_.reset(new std::byte[data.size()]);
+    if (pattern.folded()) {
+      reduce_into(add_round(me + 1, Phase::fold), me + 1, data_, other_.get());
+    }
     halve_and_double(pattern);
-    if (pattern.folded()) add(me + 1, Phase::unfold, 0).send.send_from(data_);
+    if (pattern.folded()) add_round(me + 1, Phase::unfold).send.send_from(data_);
   }
 
  private:
-  struct Round {
-    Round(const MoveContext& context, int member, Phase phase, unsigned number)
-        : partner(member), send(context, member, phase, number),
-          receive(context, member, phase, number) {}
-    int partner;
-    SegmentStream send, receive;
-    std::span<std::byte> reduced_into = {};  // empty: what comes replaces what is there
-    std::size_t reduced = 0;                 // segments
-  };
-
-  Round& add(int member, Phase phase, unsigned number) {
-    return rounds_.emplace_back(context_, member, phase, number);
-  }
-  // What comes is reduced into this part of the data.
-  void absorb(Round& round, std::span<std::byte> part) {
-    const auto from = static_cast<std::size_t>(part.data() - data_.data());
-    round.receive.receive_into({other_.get() + from, part.size()});
-    round.reduced_into = part;
+  std::byte* place_of(std::span<std::byte> part) const {
+    return other_.get() + (part.data() - data_.data());
   }
 
   void halve_and_double(const patterns::Doubling& pattern) {
@@ -74,15 +57,16 @@ class HalvingDoubling final : public Machine {
       const std::size_t middle = block.size() / width / 2 * width;
       Halved halved{block.first(middle), block.subspan(middle)};
       if ((pattern.virtual_rank() >> round & 1) != 0) std::swap(halved.kept, halved.given);
-      Round& exchange = add(pattern.partner(round), Phase::round, number_of(round, 0));
+      const int partner = pattern.partner(round);
+      Round& exchange = add_round(partner, Phase::round, number_of(round, 0));
       exchange.send.send_from(halved.given);
-      absorb(exchange, halved.kept);
+      reduce_into(exchange, partner, halved.kept, place_of(halved.kept));
       halves.push_back(halved);
       block = halved.kept;
     }
     for (int round = pattern.rounds() - 1; round >= 0; --round) {
       const Halved& halved = halves[static_cast<std::size_t>(round)];
-      Round& exchange = add(pattern.partner(round), Phase::round, number_of(round, 1));
+      Round& exchange = add_round(pattern.partner(round), Phase::round, number_of(round, 1));
       exchange.send.send_from(halved.kept);
       exchange.receive.receive_into(halved.given);
     }
@@ -92,46 +76,8 @@ class HalvingDoubling final : public Machine {
     return half * 5 + static_cast<unsigned>(round) % 5;
   }
 
-  bool advance() override {
-    while (current_ < rounds_.size()) {
-      Round& round = rounds_[current_];
-      round.send.advance(pass_);
-      round.receive.advance(pass_);
-      if (pass_.failed) return false;
-      if (!round.reduced_into.empty()) {
-        while (round.reduced < round.receive.done()) reduce(round, round.reduced++);
-      }
-      if (!round.send.finished() || !round.receive.finished()) return false;
-      ++current_;
-      pass_.moved = true;
-    }
-    return true;
-  }
-
-  void reduce(const Round& round, std::size_t segment) {
-    const std::size_t begin = segment * kSegmentBytes;
-    const std::size_t length = std::min(kSegmentBytes, round.reduced_into.size() - begin);
-    std::byte* mine = round.reduced_into.data() + begin;
-    std::array<const void*, 2> operands{mine, other_.get() + (mine - data_.data())};
-    if (round.partner < context_.me()) std::swap(operands[0], operands[1]);
-    kernels::reduce_many(dtype_, op_, mine, operands, length / size_of(dtype_));
-  }
-
-  void add_pending(OpenTransfer& pending) const override {
-    if (current_ == rounds_.size()) return;
-    rounds_[current_].send.add_pending(pending);
-    rounds_[current_].receive.add_pending(pending);
-  }
-  std::string phase() const override {
-    return cat("round ", current_ + 1, " of ", rounds_.size());
-  }
-
-  const DType dtype_;
-  const ReduceOp op_;
   const std::span<std::byte> data_;
   std::unique_ptr<std::byte[]> other_;      // what came, at the place of what it is reduced into
-  std::deque<Round> rounds_;
-  std::size_t current_ = 0;
 };
 
 }  // namespace

@@ -34,13 +34,12 @@ static_assert(kFewHosts.in_flight <= kDirectTurns);
 // The algorithms for many hosts have no turns that would tell chunks apart.
 constexpr Pipeline kManyHosts{arena::kHostWindowBytes, 1};
 static_assert(kFewHosts.chunk_bytes <= arena::kHostWindowBytes);
-constexpr int kFewHostsMax = 8;
 
 class HierarchicalAllreduce final : public CollectiveMachine {
  public:
   HierarchicalAllreduce(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
       : context_(context), across_context_(context), dtype_(dtype), op_(op), data_(data),
-        few_hosts_(context.host->groups.across.count() <= kFewHostsMax),
+        few_hosts_(context.host->groups.across.count() <= kDirectMembersMax),
         pipeline_(few_hosts_ ? kFewHosts : kManyHosts),
         chunks_(patterns::segments_in(data.size(), pipeline_.chunk_bytes)), exchanges_(chunks_) {
     across_context_.members = &context.host->groups.across;

@@ -24,6 +24,8 @@ struct UNISONO_API Options {
   std::string transport = "auto";
   std::string integrity = "auth";
   bool encrypt = false;
+  std::string connect = "auto";
+  std::string heal = "auto";
   std::string algorithm = "auto";
   std::int64_t tree_radix = 16;
   std::int64_t cache_capacity = 1024;

@@ -21,6 +21,8 @@
   COUNT(cache_hits, "requests that the response cache knew")                                      \
   COUNT(cache_misses, "requests that it did not know")                                            \
   COUNT(strangers, "connections that failed authentication")                                      \
+  COUNT(connections, "connections with other hosts or ranks that are open now")                   \
+  COUNT(reconnections, "connections that were made again after they broke")                       \
   COUNT(wakeups, "how often the engine's thread woke up")                                         \
   COUNT(order_digest, "hash of the agreed order so far; equal on ranks that agree")               \
   NOW_COUNT(in_flight, "operations submitted and not done")                                       \

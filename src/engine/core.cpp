@@ -50,7 +50,8 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   parts.peers = std::move(job->peers);
   parts.transport = std::move(job->transport);
   parts.neighbourhood = std::move(job->neighbourhood);
-  parts.stray_guard = std::move(job->stray_guard);
+  parts.door = std::move(job->door);
+  parts.overlay = job->overlay;
   return begin(std::move(core), std::move(parts), job->identity);
 }
 

@@ -73,15 +73,14 @@ void EngineCore::run() {
 
 // Runs from one sleep to the next; returns false when the loop has ended.
 bool EngineCore::turn() {
-  bool busy = false;
+  bool busy = false, worked = false;
   Time due = kNever;
   {
     const TokenHold hold(token_);
     bell_.disarm();
     bell_.drain();
     // A burst is worked off before sleeping; a waiting caller can take over between two turns.
-    while (pass(SIZE_MAX)) {
-    }
+    while (pass(SIZE_MAX)) worked = true;
     if (loop_->finished()) {
       end_loop();
       return false;
@@ -91,8 +90,10 @@ bool EngineCore::turn() {
     due = sleeps_until_ = loop_->deadline();
   }
   cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
-  if (busy) return true;
-  const Nanos limit = due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
+  if (busy && worked) return true;
+  // Whatever is due and cannot be done must not keep the thread from what the poller has to say.
+  const Nanos limit = busy           ? Nanos(0)
+                      : due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
   try {
     const auto events = poller_.wait(limit);
     observe::Counters::add(counters_.wakeups);

@@ -45,6 +45,8 @@ class Stream {
   virtual void finish_writing() = 0;
   // Whether bytes cannot change on the way (memory of one host), so payloads need no check.
   virtual bool keeps_bytes() const { return false; }
+  // Whether it may break although both ends live, as what crosses a network may.
+  virtual bool can_break() const { return false; }
   // Shows the peer that this rank is alive without waking it; false when the stream cannot.
   virtual bool beat_quietly() { return false; }
   // Changes whenever the peer has beaten quietly.

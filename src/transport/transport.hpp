@@ -50,6 +50,8 @@ class TransportListener {
 
 struct TransportStats {
   std::uint64_t control_messages = 0, control_bytes = 0, data_bytes = 0;  // sent by this rank
+  std::uint64_t connections = 0;            // that are open now
+  std::uint64_t reconnections = 0;          // that were made again after they broke
 };
 
 class Transport {
@@ -81,6 +83,12 @@ class Transport {
   virtual void beat(Time now, TransportListener& listener) = 0;
   // Says goodbye to every peer and keeps sending what is queued as long as progress() is called.
   virtual void leave() = 0;
+  // Whether this rank and the peer are connected, or were.
+  virtual bool knows(Rank) const { return true; }
+  // The peer, which this rank does not know, has left: what was to be said to it is not.
+  virtual void give_up(Rank) {}
+  // Nothing waits for a connection to be made.
+  virtual bool settled() const { return true; }
   // After leave(): nothing is queued any more and every peer has answered or is gone.
   virtual bool left() const = 0;
   virtual TransportStats stats() const = 0;

@@ -77,6 +77,28 @@ std::vector<std::byte> encode_left(const std::vector<Rank>& leavers) {
   return out.take();
 }
 
+std::vector<std::byte> encode_routed(const Route& route, std::span<const std::byte> body) {
+  ByteWriter out;
+  out.put(ControlKind::routed);
+  out.put(SetId{0});
+  out.put(route.origin);
+  out.put(route.to);
+  out.put(route.number);
+  out.put_raw(body);
+  return out.take();
+}
+
+std::vector<std::byte> encode_bundle(const std::vector<std::vector<std::byte>>& messages) {
+  ByteWriter out;
+  out.put(ControlKind::bundle);
+  out.put(SetId{0});
+  for (const auto& message : messages) {
+    out.put(static_cast<std::uint32_t>(message.size()));
+    out.put_raw(message);
+  }
+  return out.take();
+}
+
 Result<Control> decode_control(std::span<const std::byte> message) {
   ByteReader in(message);
   Control control;
@@ -85,6 +107,22 @@ Result<Control> decode_control(std::span<const std::byte> message) {
   switch (control.kind) {
     case ControlKind::order:
       control.body = in.get_raw(in.remaining());
+      break;
+    case ControlKind::routed:
+      control.route.origin = in.get<Rank>();
+      control.route.to = in.get<Rank>();
+      control.route.number = in.get<std::uint32_t>();
+      control.body = in.get_raw(in.remaining());
+      break;
+    case ControlKind::bundle:
+      while (in.ok() && in.remaining() > 0) {
+        const auto each = in.get_raw(in.get<std::uint32_t>());
+        // Nothing but routed messages, so that no bundle is within another.
+        if (each.empty() || each.front() != static_cast<std::byte>(ControlKind::routed)) {
+          in.fail();
+        }
+        control.bundle.push_back(each);
+      }
       break;
     case ControlKind::part: {
       const auto last = in.get<std::uint8_t>();

@@ -25,6 +25,8 @@ enum class ControlKind : std::uint8_t {
   departs = 7,        // to everybody, right before the goodbye: what the leaver leaves behind
   part = 8,           // a piece of a control message that is too long for the lane
   left = 9,           // to everybody, before the program hears of a failure: whose leave caused it
+  routed = 10,        // one of the others, on its way through ranks in between
+  bundle = 11,        // several that are routed
 };
 
 // What a rank says when it leaves.
@@ -33,6 +35,13 @@ struct Departure {
   std::vector<SetId> unfinished;        // sets with a bucket in flight that it will not finish
   std::vector<std::uint64_t> persistents;  // identities of those it knows
   std::vector<std::uint64_t> runs;         // parallel: how many runs of each it has taken part in
+};
+
+// Where a routed message comes from and goes to.
+struct Route {
+  static constexpr Rank kEverybody = -1;
+  Rank origin = 0, to = kEverybody;
+  std::uint32_t number = 0;  // to everybody: counts what the origin has told everybody
 };
 
 struct Control {
@@ -44,7 +53,9 @@ struct Control {
   observe::SlowRank slow;               // verdict
   Departure departure;                  // departs
   std::vector<Rank> leavers;            // left; first one first
-  std::span<const std::byte> body;      // order, part; points into the received message
+  Route route;                          // routed
+  std::span<const std::byte> body;      // order, part, routed; points into the received message
+  std::vector<std::span<const std::byte>> bundle;  // likewise
   bool last = false;                    // part: this one completes the message
 };
 
@@ -56,6 +67,8 @@ std::vector<std::byte> encode_part(std::span<const std::byte> body, bool last);
 std::vector<std::byte> encode_verdict(const observe::SlowRank& slow);
 std::vector<std::byte> encode_departure(const Departure& departure);
 std::vector<std::byte> encode_left(const std::vector<Rank>& leavers);
+std::vector<std::byte> encode_routed(const Route& route, std::span<const std::byte> body);
+std::vector<std::byte> encode_bundle(const std::vector<std::vector<std::byte>>& messages);
 Result<Control> decode_control(std::span<const std::byte> message);
 
 }  // namespace unisono::engine

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace unisono::engine {
 namespace {
 
@@ -52,6 +54,20 @@ TEST(Control, EveryKindReadsBackAsItWasWritten) {
   const auto left = decode_control(encode_left({2, 0}));
   ASSERT_TRUE(left.ok());
   EXPECT_EQ(left.value().leavers, (std::vector<Rank>{2, 0}));
+
+  const auto routed_bytes = encode_routed({4, Route::kEverybody, 7}, encode_left({2}));
+  const auto routed = decode_control(routed_bytes);
+  ASSERT_TRUE(routed.ok());
+  EXPECT_EQ(routed.value().route.origin, 4);
+  EXPECT_EQ(routed.value().route.to, Route::kEverybody);
+  EXPECT_EQ(routed.value().route.number, 7U);
+  EXPECT_EQ(decode_control(routed.value().body).value().kind, ControlKind::left);
+  const auto bundle_bytes = encode_bundle({routed_bytes, routed_bytes});
+  const auto bundle = decode_control(bundle_bytes);
+  ASSERT_TRUE(bundle.ok());
+  ASSERT_EQ(bundle.value().bundle.size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(bundle.value().bundle[1], routed_bytes));
+  EXPECT_FALSE(decode_control(encode_bundle({bundle_bytes})).ok()) << "a bundle within a bundle";
 
   const auto whole = encode_part(body, true);
   const auto part = decode_control(whole);

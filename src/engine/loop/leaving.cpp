@@ -9,26 +9,23 @@
 
 namespace unisono::engine {
 
-// Everybody who is still there.
-void Loop::tell_everybody(const std::vector<std::byte>& message, Rank except) {
-  for (const PeerInfo& peer : parts_.peers) {
-    if (peer.rank == parts_.transport->rank() || peer.rank == except) continue;
-    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
-  }
-}
-
 void Loop::begin_leaving(Time now) {
   if (leaving()) return;
   leave_.begin(now, blame_.leavers.in_order(table_.at(0)));
   if (!failed_.ok()) return;
   for (auto& [id, set] : sets_) {
     set->leave(now);
+    if (set->members().rank_of(0) != parts_.transport->rank()) leave_.ask(id);
+  }
+  ask_to_leave();
+}
+
+// Coordinators that have not granted the leave yet. Asking again does no harm.
+void Loop::ask_to_leave() {
+  for (const auto& [id, set] : sets_) {
     const Rank coordinator = set->members().rank_of(0);
-    if (coordinator == parts_.transport->rank()) continue;
-    leave_.ask(id);
-    if (!gone_[static_cast<std::size_t>(coordinator)]) {
-      parts_.transport->post(coordinator, encode_leave(ControlKind::leave_request, id));
-    }
+    if (!leave_.waits_for(id) || gone_[static_cast<std::size_t>(coordinator)]) continue;
+    post(coordinator, encode_leave(ControlKind::leave_request, id));
   }
 }
 
@@ -46,6 +43,8 @@ void Loop::keep_leaving(Time now) {
   const bool late = now >= leave_.limit();
   if (!leave_.said_goodbye()) {
     if (failed_.ok() && !may_say_goodbye(now) && !late) return;
+    // What waits for a connection is said before the goodbye, which others may hear from others.
+    if (!parts_.transport->settled() && !late) return;
     tell_everybody(encode_departure(departure()));
     for (auto& [id, set] : sets_) {
       keep(set->stop(shut_down_status()));
@@ -94,6 +93,11 @@ void Loop::depart(Rank from, const Departure& departure) {
       abandoned_.push_back(std::move(run));
     }
   }
+  // Whoever was never connected with this rank says no goodbye to it.
+  if (parts_.overlay && !parts_.transport->knows(from)) {
+    parts_.transport->give_up(from);
+    on_left(from);
+  }
 }
 
 void Loop::end_set(SetId id, const Status& status) {
@@ -113,6 +117,7 @@ void Loop::on_left(Rank peer) {
   gone_[static_cast<std::size_t>(peer)] = true;
   note_leaver(peer);
   if (!failed_.ok()) return;
+  if (parts_.overlay && leaving()) ask_to_leave();  // the way through this peer may have lost it
   const Time now = parts_.shared.clock->now();
   plans_end_by_ = now + seconds_to_nanos(parts_.shared.options->dead_s);
   for (auto& [id, set] : sets_) {

@@ -130,6 +130,7 @@ bool Loop::pass(std::size_t max_bytes) {
   for (Handover& submission : batch_) accept(submission, now);
   if (!leaving() && parts_.leave->load(std::memory_order_acquire)) begin_leaving(now);
   worked |= parts_.transport->progress(*this);
+  if (!floods_.empty()) pass_on();
   if (now >= next_beat_) {
     // Each of the two beats per heartbeat_s notices what a peer did since the last one. They follow
     // the planned times, not the clock, so that small delays do not add up while a peer is silent.
@@ -142,9 +143,9 @@ bool Loop::pass(std::size_t max_bytes) {
     if (tell_now_ && failed_.ok()) tell_waits();
   }
   if (now >= blame_.due() && failed_.ok()) fail_job(blame_.take_suspect());
-  if (parts_.stray_guard && (door_ready_ || now >= parts_.stray_guard->deadline())) {
+  if (parts_.door && (door_ready_ || now >= parts_.door->deadline())) {
     door_ready_ = false;
-    parts_.stray_guard->serve(now);
+    parts_.door->serve(now);
     worked = true;
   }
   if (failed_.ok()) {
@@ -165,6 +166,7 @@ bool Loop::pass(std::size_t max_bytes) {
   if (now >= plans_end_by_ && failed_.ok()) cancel_plans_without_leaver();
   if (!closing_.empty()) reap();
   if (leaving()) keep_leaving(now);
+  if (!floods_.empty()) pass_on();
   if (worked) refresh_counters();
   return worked;
 }
@@ -173,7 +175,7 @@ bool Loop::ready() const {
   if (!parts_.inbox->empty() || parts_.transport->ready()) return true;
   if (!leaving() && parts_.leave->load(std::memory_order_acquire)) return true;
   for (const auto& [id, set] : sets_) {
-    if (set->ready()) return true;
+    if (!leave_.said_goodbye() && set->ready()) return true;
   }
   for (const auto& [id, persistent] : persistents_) {
     if (persistent.runner->ready()) return true;
@@ -184,8 +186,9 @@ bool Loop::ready() const {
 Time Loop::deadline() const {
   Time due = std::min({next_beat_, leave_.limit(), blame_.due()});
   if (failed_.ok()) due = std::min(due, plans_end_by_);
-  if (parts_.stray_guard) due = std::min(due, parts_.stray_guard->deadline());
-  if (failed_.ok()) {
+  if (parts_.door) due = std::min(due, parts_.door->deadline());
+  // After the goodbye the sets have stopped, and an order that is due would keep the engine awake.
+  if (failed_.ok() && !leave_.said_goodbye()) {
     for (const auto& [id, set] : sets_) due = std::min(due, set->deadline());
   }
   return due;
@@ -257,6 +260,13 @@ void Loop::on_message(Rank from, std::span<const std::byte> message) {
 void Loop::handle(Rank from, std::span<const std::byte> message) {
   auto control = decode_control(message);
   if (!control) return fail_job(lost(from, control.status()));
+  if (control->kind == ControlKind::routed) return handle_routed(from, *control);
+  if (control->kind == ControlKind::bundle) {
+    for (const auto& each : control->bundle) {
+      if (failed_.ok()) handle(from, each);
+    }
+    return;
+  }
   if (control->kind == ControlKind::abort) return fail_job(control->status);
   if (control->kind == ControlKind::departs) return depart(from, control->departure);
   if (control->kind == ControlKind::left) return note_leavers(control->leavers);
@@ -271,7 +281,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
   if (set == sets_.end()) {
     if (control->kind == ControlKind::leave_request && ended_sets_.contains(control->set)) {
       // Nothing will be agreed on there that could need the leaver.
-      parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set));
+      post(from, encode_leave(ControlKind::leave_granted, control->set));
       return;
     }
     if (control->set < next_set_) return;   // closed already
@@ -295,8 +305,8 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
       // Whatever the order still has to say goes out before the leave is granted.
       set->second->advance(now, SIZE_MAX);
       if (failed_.ok()) {
-        parts_.transport->post(from, encode_leave(ControlKind::leave_granted, control->set,
-                                                  set->second->negotiated()));
+        post(from, encode_leave(ControlKind::leave_granted, control->set,
+                                set->second->negotiated()));
       }
       break;
     case ControlKind::leave_granted:
@@ -316,6 +326,8 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
     case ControlKind::departs:
     case ControlKind::left:
     case ControlKind::part:
+    case ControlKind::routed:
+    case ControlKind::bundle:
       break;
   }
 }
@@ -347,10 +359,12 @@ void Loop::keep(std::vector<std::unique_ptr<run::BucketRun>> runs) {
 
 void Loop::fail_job(const Status& status) {
   if (!failed_.ok()) return;
+  if (!floods_.empty()) pass_on();
   failed_ = status;
   blame_.acquit();
   log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
-  tell_everybody(encode_abort(status), status.culprit().rank);
+  // Where the news of it is being passed on, the others hear it from there.
+  if (!passes_on_) tell_everybody(encode_abort(status), status.culprit().rank);
   for (auto& [id, set] : sets_) {
     keep(set->stop(status));
   }
@@ -389,8 +403,10 @@ void Loop::fail_all_pending(const Status& status) {
 void Loop::refresh_counters() {
   const transport::TransportStats stats = parts_.transport->stats();
   observe::Counters::set(parts_.shared.counters->data_bytes, stats.data_bytes);
-  if (parts_.stray_guard) {
-    observe::Counters::set(parts_.shared.counters->strangers, parts_.stray_guard->strangers());
+  observe::Counters::set(parts_.shared.counters->connections, stats.connections);
+  observe::Counters::set(parts_.shared.counters->reconnections, stats.reconnections);
+  if (parts_.door) {
+    observe::Counters::set(parts_.shared.counters->strangers, parts_.door->strangers());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "arena/neighbourhood.hpp"
@@ -25,6 +26,7 @@
 #include "rendezvous/bootstrap/join.hpp"
 #include "model/peer.hpp"
 #include "submit/names.hpp"
+#include "transport/mesh/overlay.hpp"
 #include "transport/transport.hpp"
 
 namespace unisono::engine {
@@ -53,7 +55,9 @@ struct LoopParts {
   std::vector<PeerInfo> peers;
   std::unique_ptr<transport::Transport> transport;
   std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: nobody shares memory with this rank
-  std::unique_ptr<rendezvous::StrayConnectionGuard> stray_guard;   // may be null
+  std::shared_ptr<rendezvous::JobDoor> door;  // may be null
+  // Where not everybody is connected with everybody.
+  std::optional<transport::Overlay> overlay;
   std::unique_ptr<plan::Planner> planner;
   bool beats = true;                        // false: peers are threads and cannot fall silent
   std::function<void(const SetTable&)> publish_sets;
@@ -89,6 +93,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void tell_waits();
   void publish(const observe::SlowRank& slow);
   void begin_leaving(Time now);
+  void ask_to_leave();
   void keep_leaving(Time now);
   bool may_say_goodbye(Time now) const;
   Departure departure() const;
@@ -119,7 +124,11 @@ class Loop final : private transport::TransportListener, private SetHost {
   void reap();
   void keep(std::vector<std::unique_ptr<run::BucketRun>> runs);
   void post(Rank to, const std::vector<std::byte>& message);
+  void route(Rank origin, Rank to, std::span<const std::byte> message);
+  // Everybody who is still there.
   void tell_everybody(const std::vector<std::byte>& message, Rank except = -1);
+  void pass_on();
+  void handle_routed(Rank from, const Control& control);
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
   void refresh_counters();
@@ -190,6 +199,16 @@ class Loop final : private transport::TransportListener, private SetHost {
   Blame blame_;
   OwnLeave leave_;
   bool told_who_left_ = false;
+  // What was told everybody and is to be passed on; and all that ever was.
+  struct Flood {
+    Route route;
+    std::vector<std::byte> message;
+    Rank from;
+  };
+  std::vector<Flood> floods_;
+  std::set<std::pair<Rank, std::uint32_t>> flooded_;
+  std::uint32_t next_flood_ = 0;
+  bool passes_on_ = false;
   Time next_beat_ = kNever;
   bool tell_now_ = false;
   Status failed_;

@@ -246,11 +246,4 @@ void Loop::reap() {
   });
 }
 
-void Loop::post(Rank to, const std::vector<std::byte>& message) {
-  const Status status = LongMessages::cut(message, [&](std::span<const std::byte> part) {
-    parts_.transport->post(to, part);
-  });
-  if (!status.ok()) fail_job(status);
-}
-
 }  // namespace unisono::engine

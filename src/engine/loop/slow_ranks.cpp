@@ -14,7 +14,7 @@ void Loop::tell_waits() {
       world == sets_.end() ? observe::RankWait{} : world->second->take_wait();
   const Rank me = parts_.transport->rank();
   if (me != 0) {
-    if (wait.tensors > 0 && !gone_[0]) parts_.transport->post(0, encode_wait(wait));
+    if (wait.tensors > 0 && !gone_[0]) post(0, encode_wait(wait));
     return;
   }
   const auto slow = stragglers_.judge(wait);
@@ -22,7 +22,7 @@ void Loop::tell_waits() {
   publish(*slow);
   for (const PeerInfo& peer : parts_.peers) {
     if (peer.rank != me && !gone_[static_cast<std::size_t>(peer.rank)]) {
-      parts_.transport->post(peer.rank, encode_verdict(*slow));
+      post(peer.rank, encode_verdict(*slow));
     }
   }
 }

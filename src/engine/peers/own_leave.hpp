@@ -32,6 +32,11 @@ class OwnLeave {
   const std::vector<Rank>& before() const { return before_; }
 
   void ask(SetId set) { asked_[set] = std::nullopt; }
+  // Asked and not answered.
+  bool waits_for(SetId set) const {
+    const auto asked = asked_.find(set);
+    return asked != asked_.end() && !asked->second;
+  }
   void grant(SetId set, std::uint64_t responses) { asked_[set] = responses; }
   // Whether nothing of the set needs this rank any more that has not been negotiated here.
   bool granted(SetId set, std::uint64_t negotiated) const {

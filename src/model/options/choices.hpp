@@ -50,6 +50,19 @@ inline constexpr OptionChoice kIntegrityChoices[] = {
               "loopback"},
 };
 
+inline constexpr OptionChoice kConnectChoices[] = {
+    {"auto", "all at once in jobs of up to 32 ranks, else on first use"},
+    {"all", "everybody with everybody when the job begins"},
+    {"first_use", "those adjacent in a tree or a ring when the job begins, others when they exchange "
+                  "data; control messages are passed on along the tree"},
+};
+
+inline constexpr OptionChoice kHealChoices[] = {
+    {"auto", "those between hosts, where a connection can break while both ends live"},
+    {"always", "also those within a host"},
+    {"never", "none: a rank whose connection breaks is lost"},
+};
+
 // The algorithms of an allreduce over messages.
 inline constexpr OptionChoice kAlgorithmChoices[] = {
     {"auto", "chosen by size and number of ranks"},

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/data/text.hpp"
@@ -21,10 +22,31 @@ int poll_ms(Nanos left) {
 }
 }  // namespace
 
-BootstrapLoop::BootstrapLoop(const JobKey& key, Rank self, int size, const Clock& clock)
+BootstrapLoop::BootstrapLoop(const JobKey& key, Rank self, int size, const Clock& clock,
+                             std::uint32_t incarnation)
     : key_(key),
       clock_(clock),
-      acceptor_(key, self, 3 * static_cast<std::size_t>(size) + kStrangersPending) {}
+      acceptor_(key, self, 3 * static_cast<std::size_t>(size) + kStrangersPending, incarnation) {
+  acceptor_.before_close = [this](int fd) { before_close(fd); };
+}
+
+std::vector<int> BootstrapLoop::listening() const {
+  std::vector<int> fds;
+  for (const Fd& listener : listeners_) fds.push_back(listener.get());
+  if (served_ != nullptr && served_->valid()) fds.push_back(served_->get());
+  return fds;
+}
+
+std::vector<pollfd> BootstrapLoop::descriptors() const {
+  std::vector<pollfd> fds;
+  const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
+  if (!acceptor_.resting(clock_.now())) {
+    for (const int listener : listening()) add(listener, POLLIN);
+  }
+  for (const int fd : acceptor_.pending()) add(fd, POLLIN);
+  for (const Call& call : calls_) add(call.socket.get(), call.connected ? POLLIN : POLLOUT);
+  return fds;
+}
 
 Fd BootstrapLoop::take_first_listener() {
   Fd first = std::move(listeners_.front());
@@ -38,7 +60,9 @@ void BootstrapLoop::call(const Hello& hello, Fd connecting) {
 
 void BootstrapLoop::hang_up(Purpose purpose, Rank to) {
   std::erase_if(calls_, [&](const Call& call) {
-    return call.hello.purpose == purpose && call.hello.to == to;
+    if (call.hello.purpose != purpose || call.hello.to != to) return false;
+    before_close(call.socket.get());
+    return true;
   });
 }
 
@@ -48,7 +72,9 @@ bool BootstrapLoop::advance(Call& call) {
     pollfd writable{call.socket.get(), POLLOUT, 0};
     if (::poll(&writable, 1, 0) == 0) return false;
     if (const int error = connect_error(call.socket); error != 0) {
-      called.push_back({call.hello, Status(Code::unavailable, std::strerror(error)), Fd(), {}});
+      before_close(call.socket.get());
+      called.push_back({call.hello, Status(Code::unavailable, std::strerror(error)), Fd(), {},
+                        error == ECONNREFUSED});
       return true;
     }
     call.connected = true;
@@ -57,9 +83,11 @@ bool BootstrapLoop::advance(Call& call) {
     case HandshakeState::pending:
       return false;
     case HandshakeState::failed:
+      before_close(call.socket.get());
       called.push_back({call.hello, call.handshake->status(), Fd(), {}});
       return true;
     case HandshakeState::done:
+      before_close(call.socket.get());
       called.push_back({call.hello, {}, std::move(call.socket), call.handshake->session()});
       return true;
   }
@@ -67,15 +95,11 @@ bool BootstrapLoop::advance(Call& call) {
 }
 
 void BootstrapLoop::turn(Time until, std::span<RecordStream* const> channels) {
-  std::vector<pollfd> fds;
-  const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
-  if (!acceptor_.resting(clock_.now())) {
-    for (const Fd& listener : listeners_) add(listener.get(), POLLIN);
-  }
-  for (const int fd : acceptor_.pending()) add(fd, POLLIN);
-  for (const Call& call : calls_) add(call.socket.get(), call.connected ? POLLIN : POLLOUT);
+  std::vector<pollfd> fds = descriptors();
   for (const RecordStream* channel : channels) {
-    if (channel->status().ok()) add(channel->fd(), POLLIN | (channel->wants_write() ? POLLOUT : 0));
+    if (!channel->status().ok()) continue;
+    const int events = POLLIN | (channel->wants_write() ? POLLOUT : 0);
+    fds.push_back({channel->fd(), static_cast<short>(events), 0});
   }
   const Time wake = std::min(until, acceptor_.deadline());
   ::poll(fds.data(), fds.size(), poll_ms(wake - clock_.now()));
@@ -85,7 +109,7 @@ void BootstrapLoop::turn(Time until, std::span<RecordStream* const> channels) {
   };
   // Handshakes that have received data are advanced before accept_from() may drop a candidate.
   receive();
-  for (const Fd& listener : listeners_) acceptor_.accept_from(listener.get(), clock_.now());
+  for (const int listener : listening()) acceptor_.accept_from(listener, clock_.now());
   receive();
   std::erase_if(calls_, [this](Call& call) { return advance(call); });
   for (RecordStream* channel : channels) channel->pump();

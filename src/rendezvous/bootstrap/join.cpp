@@ -16,7 +16,7 @@
 #include "base/data/text.hpp"
 #include "rendezvous/connect/connect.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
-#include "rendezvous/handshake/stray_connection_guard.hpp"
+#include "rendezvous/connect/live_connector.hpp"
 #include "rendezvous/bootstrap/job_file.hpp"
 #include "rendezvous/bootstrap/bootstrap_loop.hpp"
 #include "rendezvous/bootstrap/rendezvous.hpp"
@@ -153,6 +153,22 @@ transport::MeshSettings mesh_settings(const Options& options, const std::string&
   return settings;
 }
 
+// In a small job it costs little to connect everybody, and every rank then notices every loss itself.
+constexpr int kAllConnectedMax = 32;
+
+std::optional<transport::Overlay> overlay_of(const Options& options, int size) {
+  const bool all =
+      options.connect == "all" || (options.connect == "auto" && size <= kAllConnectedMax);
+  if (all) return std::nullopt;
+  return transport::Overlay{size, static_cast<int>(options.tree_radix)};
+}
+
+transport::MeshSettings::Heal heal_of(const Options& options) {
+  if (options.heal == "never") return transport::MeshSettings::Heal::never;
+  return options.heal == "always" ? transport::MeshSettings::Heal::always
+                                  : transport::MeshSettings::Heal::where_it_can_break;
+}
+
 JoinedJob join_alone(const Options& options, const LaunchIdentity& launched) {
   JoinedJob job;
   job.identity = launched.identity;
@@ -218,9 +234,10 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   if (!met) return met.status();
   for (const PeerRecord& peer_record : met->peer_records) job.peers.push_back(peer_record.peer());
   RootExchange root_exchange(bootstrap, self, std::move(met->channels), job.peers, deadline);
+  job.overlay = overlay_of(options, launched.identity.size);
   auto connected =
       connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), door.here,
-                     deadline},
+                     job.overlay, deadline},
                     met->peer_records, self, options);
   if (!connected) return connected.status();
   if (!connected->seals.empty()) {
@@ -234,12 +251,27 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   job.identity = launched.identity;
   job.identity.host = mine.host;
   settle_locality(met->peer_records, connected->shares, job.identity);
-  job.transport = transport::make_mesh(mesh_settings(options, connected->name, self, job.peers),
-                            std::move(connected->lanes));
-  if (self == 0) {
-    job.stray_guard = make_stray_guard(bootstrap.take_first_listener(), door.key, poller, clock,
-                                     bootstrap.acceptor().strangers());
+  auto mesh = mesh_settings(options, connected->name, self, job.peers);
+  const bool by_tcp = connected->name != "shm";
+  if (!by_tcp) job.overlay.reset();         // all are connected
+  if (self == 0 || by_tcp) {
+    LiveSettings live{door.key, self, incarnation_of(met->peer_records), {}, door.here,
+                      std::move(connected->reached), options.integrity, options.encrypt,
+                      bootstrap.acceptor().strangers()};
+    if (by_tcp) live.peer_records = std::move(met->peer_records);
+    auto connector =
+        make_live_connector(bootstrap.take_first_listener(), std::move(live), poller, clock);
+    job.door = connector;
+    if (by_tcp) mesh.connector = std::move(connector);
   }
+  mesh.heal = heal_of(options);
+  if (job.overlay) {
+    mesh.beats_with.resize(job.peers.size());
+    for (const Rank peer : job.overlay->adjacent_to(self)) {
+      mesh.beats_with[static_cast<std::size_t>(peer)] = true;
+    }
+  }
+  job.transport = transport::make_mesh(std::move(mesh), std::move(connected->lanes));
   return job;
 }
 

@@ -19,6 +19,7 @@
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
 #include "model/peer.hpp"
+#include "transport/mesh/overlay.hpp"
 #include "transport/transport.hpp"
 #include "unisono/options.hpp"
 #include "unisono/unisono.hpp"
@@ -42,12 +43,11 @@ using Lookup = std::function<std::optional<std::string>(const std::string&)>;
 // names both.
 Result<LaunchIdentity> launch_identity_from_environment(const Lookup& lookup);
 
-// Rank 0 keeps its listening socket open during the job. Whoever connects is a stranger, who is
-// counted and disconnected. Bounded: at most 16 pending connections, 64 bytes and 2 s each.
-class StrayConnectionGuard {
+// A rank's listening socket during the job (connect/live_connector.hpp).
+class JobDoor {
  public:
-  virtual ~StrayConnectionGuard() = default;
-  // Called when the poller reports the guard's key, and at deadline().
+  virtual ~JobDoor() = default;
+  // Called when the poller reports kDoorKey, and at deadline().
   virtual void serve(Time now) = 0;
   virtual Time deadline() const = 0;
   virtual std::uint64_t strangers() const = 0;
@@ -58,7 +58,8 @@ struct JoinedJob {
   std::vector<PeerInfo> peers;          // by rank
   std::unique_ptr<transport::Transport> transport;
   std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: no memory is shared
-  std::unique_ptr<StrayConnectionGuard> stray_guard;  // only on rank 0 of a job with several ranks
+  std::optional<transport::Overlay> overlay;  // where not everybody is connected with everybody
+  std::shared_ptr<JobDoor> door;        // null where all ranks share memory, but for rank 0
 };
 
 // Keys under which the engine's poller watches descriptors. Peers use kPeerKey + rank.

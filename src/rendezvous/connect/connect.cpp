@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <thread>
 
+#include "base/data/bytes.hpp"
 #include "base/data/text.hpp"
 #include "rendezvous/bootstrap/join.hpp"
 #include "rendezvous/connect/addresses.hpp"
 #include "rendezvous/connect/dialer.hpp"
+#include "rendezvous/connect/live_connector.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "transport/registry.hpp"
 
@@ -35,7 +38,8 @@ class Connector {
         self_(self),
         count_(peer_records.size()),
         lanes_(count_),
-        shares_(count_, std::vector<bool>(count_)) {}
+        shares_(count_, std::vector<bool>(count_)),
+        reached_(count_) {}
 
   Result<Connected> run();
 
@@ -48,8 +52,6 @@ class Connector {
   Status agree_on_memory();
   Status connect_by_tcp();
   Status never_connected(Rank peer, const std::string& last) const;
-  // Where a lower rank may be reached, in the order to try.
-  Result<std::vector<HostPort>> addresses_of(Rank peer) const;
   void call_by_unix(Rank peer);
   // Moves finished calls and arrivals over unix sockets into lines.
   void collect_unix(Lines& lines);
@@ -58,7 +60,6 @@ class Connector {
   void take_arrivals(Purpose purpose, Lines& lines);
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
-  // Returns the secret of a line, for the kind of frame check that the job uses.
   transport::LaneSecret secret_of(const Line& line);
 
   const ConnectContext& context_;
@@ -68,13 +69,12 @@ class Connector {
   std::size_t count_;
   std::vector<transport::PeerLanes> lanes_;
   Pairs shares_;
+  std::vector<HostPort> reached_;
   std::string why_not_shared_, seals_;
 };
 
 transport::LaneSecret Connector::secret_of(const Line& line) {
-  transport::LaneSecret secret = line.session.frames;
-  if (options_.integrity == "plain") secret.kind = transport::SealKind::hash;
-  if (options_.encrypt) secret.kind = transport::encrypted(secret.kind);
+  const auto secret = lane_secret(line.session, options_.integrity, options_.encrypt);
   seals_ = transport::seal_name(secret.kind);
   return secret;
 }
@@ -85,19 +85,6 @@ bool Connector::may_share(Rank a, Rank b) const {
     return {record.place, record.unix_name, record.addresses};
   };
   return transport::find_transport("shm").viable(endpoint(a), endpoint(b));
-}
-
-Result<std::vector<HostPort>> Connector::addresses_of(Rank peer) const {
-  const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
-  auto addresses = parse_addresses(record.addresses);
-  if (!addresses) {
-    return Status(Code::corrupted, cat(record.peer().to_string(), " told where it listens in "
-                                       "words that make no sense: ", record.addresses));
-  }
-  const PeerRecord& mine = peer_records_[static_cast<std::size_t>(self_)];
-  // On this machine its addresses are also this rank's.
-  if (!mine.place.empty() && mine.place == record.place) return addresses;
-  return order_to_try(std::move(addresses).value(), context_.here, routes);
 }
 
 // A failed connection to a unix socket is not an error: that pair uses TCP.
@@ -151,23 +138,32 @@ Status Connector::collect_tcp(Dialer& dialer, Purpose purpose, Lines& lines) {
   for (Dialer::Answer& answer : dialer.answers) {
     lines[static_cast<std::size_t>(answer.peer)] =
         Line{std::move(answer.call.socket), answer.call.session};
+    reached_[static_cast<std::size_t>(answer.peer)] = answer.at;
   }
   take_arrivals(purpose, lines);
   return {};
 }
 
 Status Connector::hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all) {
-  std::vector<std::byte> word;
-  for (const bool bit : mine) word.push_back(bit ? std::byte{1} : std::byte{0});
-  auto words = context_.root_exchange.exchange(word, doing);
+  // A list of ranks is short where it matters: with many hosts, few ranks share one.
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t p = 0; p < count_; ++p) {
+    if (mine[p]) ranks.push_back(static_cast<std::uint32_t>(p));
+  }
+  ByteWriter out;
+  out.put_list(ranks);
+  auto words = context_.root_exchange.exchange(out.bytes(), doing);
   if (!words) return words.status();
   all.assign(count_, std::vector<bool>(count_));
   for (std::size_t r = 0; r < count_; ++r) {
-    if ((*words)[r].size() != count_) {
+    ByteReader in((*words)[r]);
+    ranks = in.get_list<std::uint32_t>();
+    const bool exist = std::ranges::all_of(ranks, [&](std::uint32_t p) { return p < count_; });
+    if (!in.finished() || !exist) {
       return context_.root_exchange.fail(
           Status(Code::corrupted, cat("rank ", r, " sent a bad report")));
     }
-    for (std::size_t p = 0; p < count_; ++p) all[r][p] = (*words)[r][p] == std::byte{1};
+    for (const std::uint32_t p : ranks) all[r][p] = true;
   }
   return {};
 }
@@ -244,20 +240,26 @@ Status Connector::agree_on_memory() {
 
 Status Connector::connect_by_tcp() {
   const auto& shared = shares_[static_cast<std::size_t>(self_)];
+  const auto connects_now = [&](Rank peer) {
+    return peer != self_ && !shared[static_cast<std::size_t>(peer)] &&
+           (!context_.overlay || context_.overlay->adjacent(self_, peer));
+  };
   Lines control(count_), data(count_);
   Dialer control_calls(context_.bootstrap, {kProtocolVersion, Purpose::control, self_, size(), 0});
   Dialer data_calls(context_.bootstrap, {kProtocolVersion, Purpose::data, self_, size(), 0});
   Status trouble;
   for (Rank peer = 0; peer < self_ && trouble.ok(); ++peer) {
-    if (shared[static_cast<std::size_t>(peer)]) continue;
-    auto addresses = addresses_of(peer);
+    if (!connects_now(peer)) continue;
+    auto addresses = addresses_to_call(peer_records_[static_cast<std::size_t>(peer)],
+                                       peer_records_[static_cast<std::size_t>(self_)],
+                                       context_.here);
     trouble = addresses.status();
     if (trouble.ok()) control_calls.seek(peer, std::move(addresses).value());
   }
   const auto missing = [&]() -> std::optional<Rank> {
     for (Rank peer = 0; peer < size(); ++peer) {
       const auto p = static_cast<std::size_t>(peer);
-      if (peer != self_ && !shared[p] && (!control[p] || !data[p])) return peer;
+      if (connects_now(peer) && (!control[p] || !data[p])) return peer;
     }
     return std::nullopt;
   };
@@ -287,6 +289,7 @@ Status Connector::connect_by_tcp() {
   take_arrivals(Purpose::data, data);
   for (std::size_t p = 0; p < count_; ++p) {
     if (!control[p]) continue;
+    if (reached_[p].port == 0) reached_[p] = reached_at(peer_records_[p], control[p]->socket);
     lanes_[p] = transport::make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
                                           context_.poller, kPeerKey + p, secret_of(*control[p]),
                                           secret_of(*data[p]));
@@ -305,10 +308,13 @@ Status Connector::never_connected(Rank peer, const std::string& last) const {
 }
 
 void Connector::assume_sharing_by_place() {
+  std::map<std::string_view, std::vector<std::size_t>> places;
   for (std::size_t a = 0; a < count_; ++a) {
-    for (std::size_t b = 0; b < count_; ++b) {
-      shares_[a][b] = a != b && !peer_records_[a].place.empty() &&
-                      peer_records_[a].place == peer_records_[b].place;
+    if (!peer_records_[a].place.empty()) places[peer_records_[a].place].push_back(a);
+  }
+  for (const auto& [place, ranks] : places) {
+    for (const std::size_t a : ranks) {
+      for (const std::size_t b : ranks) shares_[a][b] = a != b;
     }
   }
 }
@@ -340,7 +346,7 @@ Result<Connected> Connector::run() {
   }
   if (!try_memory) assume_sharing_by_place();
   return Connected{std::move(lanes_), std::move(shares_),
-                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_};
+                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_, std::move(reached_)};
 }
 
 }  // namespace

@@ -6,12 +6,13 @@
 //      whom.
 //   2. Those pairs map shared memory, in an order that avoids circular waits; all ranks learn which
 //      pairs could not.
-//   3. The remaining pairs connect by TCP, with a control and a data connection each; all ranks
-//      learn that this is done.
+//   3. The remaining pairs connect by TCP, with a control and a data connection each, or in large
+//      jobs those of them that are adjacent; all ranks learn that this is done.
 //
 // Thread: the joining one. Blocks at most until the deadline.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "arena/neighbourhood.hpp"
@@ -19,6 +20,7 @@
 #include "rendezvous/bootstrap/root_exchange.hpp"
 #include "rendezvous/connect/addresses.hpp"
 #include "transport/mesh/mesh.hpp"
+#include "transport/mesh/overlay.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono::rendezvous {
@@ -28,6 +30,7 @@ struct Connected {
   std::vector<std::vector<bool>> shares;  // which pairs share memory (or could, with tcp only)
   std::string name;                       // "shm", "tcp" or "shm+tcp"
   std::string seals;  // how frames over TCP are checked; "" when no pair uses TCP
+  std::vector<HostPort> reached;          // by rank: where it was reached by TCP, else port 0
 };
 
 struct ConnectContext {
@@ -37,6 +40,7 @@ struct ConnectContext {
   Doorbell& bell;
   arena::Neighbourhood* neighbourhood;           // null: this rank shares no memory
   const std::vector<InterfaceAddress>& here;     // of this machine
+  const std::optional<transport::Overlay>& overlay;  // others connect later
   Time deadline;
 };
 

@@ -14,12 +14,19 @@ constexpr Nanos kPatienceFirst{300'000'000}, kPatienceMax{5'000'000'000};
 constexpr Nanos kPauseFirst{2'000'000}, kPauseMax{100'000'000};
 }  // namespace
 
-void Dialer::seek(Rank peer, std::vector<HostPort> addresses) {
+void Dialer::seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn) {
   Search search;
   search.peer = peer;
   search.addresses = std::move(addresses);
+  search.turn = turn;
   search.patience = kPatienceFirst;
   try_address(searches_.emplace_back(std::move(search)));
+}
+
+void Dialer::stop(Rank peer) {
+  if (std::erase_if(searches_, [&](const Search& search) { return search.peer == peer; }) > 0) {
+    bootstrap_.hang_up(as_.purpose, peer);
+  }
 }
 
 // Only with several addresses is it worth saying which one it was.
@@ -38,6 +45,7 @@ void Dialer::try_address(Search& search) {
   }
   Hello hello = as_;
   hello.to = search.peer;
+  hello.turn = search.turn;
   bootstrap_.call(hello, std::move(*socket));
   search.calling = true;
   // With nowhere else to go there is no reason to give up.
@@ -67,10 +75,13 @@ Status Dialer::advance() {
       searches_.erase(search);
       continue;
     }
-    note(*search, call.status.message());
-    const bool was_refused = call.status.code() != Code::unavailable;
+    const bool has_ended = peers_ == Peers::listen && call.nobody_listens;
+    note(*search, has_ended ? "nobody listens at its address any more" : call.status.message());
+    const bool was_refused = has_ended || call.status.code() != Code::unavailable;
     if (was_refused && ++search->refusals == search->addresses.size() && refused.ok()) {
       refused = Status(call.status.code(), search->last, Culprit{search->peer, {}, 0, {}});
+      searches_.erase(search);
+      continue;
     }
     move_on(*search);
     if (search->at == 0) search->refusals = 0;

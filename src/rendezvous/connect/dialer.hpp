@@ -16,13 +16,17 @@ namespace unisono::rendezvous {
 
 class Dialer {
  public:
-  // `as` says who calls, and for what purpose; its `to` is filled in.
-  Dialer(BootstrapLoop& bootstrap, Hello as) : bootstrap_(bootstrap), as_(as) {}
+  // Whether the peers may not listen yet, or did so and must have ended where nobody listens.
+  enum class Peers : std::uint8_t { may_come, listen };
+  // `as` says who calls, and for what purpose; its `to` and `turn` are filled in.
+  Dialer(BootstrapLoop& bootstrap, Hello as, Peers peers = Peers::may_come)
+      : bootstrap_(bootstrap), as_(as), peers_(peers) {}
 
-  void seek(Rank peer, std::vector<HostPort> addresses);
+  void seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn = 0);
+  void stop(Rank peer);
   // Takes note of the calls that have ended and moves on from those that take too long. Call it
-  // after every turn of the loop. Returns an error that names the peer once it has refused at all
-  // its addresses.
+  // after every turn of the loop. Returns an error that names a peer once it has refused at all its
+  // addresses; it is not sought any more.
   Status advance();
   // When advance() must run although nothing has happened.
   Time due() const;
@@ -41,6 +45,7 @@ class Dialer {
   struct Search {
     Rank peer = 0;
     std::vector<HostPort> addresses;
+    std::uint32_t turn = 0;
     std::size_t at = 0;                 // the address that is tried
     std::size_t refusals = 0;           // in this round
     Nanos patience;                     // with one address
@@ -54,6 +59,7 @@ class Dialer {
 
   BootstrapLoop& bootstrap_;
   Hello as_;
+  Peers peers_;
   std::vector<Search> searches_;
 };
 

@@ -23,7 +23,7 @@ constexpr std::size_t kAnswerSealAt = sizeof kMagic + 3;
 constexpr std::size_t kAnswerShareAt = kAnswerBytes - kMacBytes - kShareBytes;
 enum class Verdict : std::uint8_t { welcome = 0, version_differs = 1 };
 // Selects a subkey of the job key; every message has its own, so that no MAC fits two of them.
-enum class Use : std::uint64_t { answer = 1, proof = 2, confirm = 3, session = 4 };
+enum class Use : std::uint64_t { answer = 1, proof = 2, confirm = 3, session = 4, other_job = 5 };
 
 const unsigned char* raw(std::span<const std::byte> bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -182,6 +182,8 @@ bool parse_hello(std::span<const std::byte> bytes, Hello& hello) {
   hello.rank = in.get<std::int32_t>();
   hello.size = in.get<std::int32_t>();
   hello.to = in.get<std::int32_t>();
+  hello.incarnation = in.get<std::uint32_t>();
+  hello.turn = in.get<std::uint32_t>();
   return in.ok();
 }
 
@@ -208,7 +210,8 @@ HandshakeState ClientHandshake::step(int fd) {
     out.put(static_cast<std::int32_t>(hello_.rank));
     out.put(static_cast<std::int32_t>(hello_.size));
     out.put(static_cast<std::int32_t>(hello_.to));
-    out.put(std::uint64_t{0});
+    out.put(hello_.incarnation);
+    out.put(hello_.turn);
     out.put(share_.public_part);
     transcript_.assign(out.filled().begin(), out.filled().end());
     if (!send_whole(fd, transcript_)) {
@@ -229,6 +232,10 @@ HandshakeState ClientHandshake::step(int fd) {
     if (filled == Filled::not_yet) return HandshakeState::pending;
     if (filled == Filled::ended) {
       return fail(Code::unavailable, cat("rank ", hello_.to, " closed the connection"));
+    }
+    if (mac_holds(key_, Use::other_job, transcript_, incoming_)) {
+      return fail(Code::refused, cat("another job with the same key answers in place of rank ",
+                                     hello_.to));
     }
     if (!mac_holds(key_, Use::confirm, transcript_, incoming_)) {
       return fail(Code::refused, cat("rank ", hello_.to, " did not confirm this rank's proof"));
@@ -276,8 +283,9 @@ HandshakeState ClientHandshake::check_answer(int fd) {
   return HandshakeState::pending;
 }
 
-ServerHandshake::ServerHandshake(const JobKey& key, Rank self, std::uint16_t version)
-    : key_(key), self_(self), version_(version) {}
+ServerHandshake::ServerHandshake(const JobKey& key, Rank self, std::uint16_t version,
+                                 std::uint32_t incarnation)
+    : key_(key), self_(self), version_(version), incarnation_(incarnation) {}
 ServerHandshake::~ServerHandshake() {
   sodium_memzero(key_.data(), key_.size());
 }
@@ -342,6 +350,11 @@ HandshakeState ServerHandshake::check_proof(int fd) {
   }
   if (hello_.to != self_) return fail(cat("it wants rank ", hello_.to));
   append(transcript_, incoming_);
+  const bool is_lane = hello_.purpose == Purpose::control || hello_.purpose == Purpose::data;
+  if (is_lane && hello_.incarnation != incarnation_) {
+    (void)send_whole(fd, mac_of(key_, Use::other_job, transcript_));
+    return fail("it belongs to another job with the same key");
+  }
   const transport::SealKind seal = seal_for(transport::fastest_seal(), hello_.seal);
   if (!make_session(key_, transcript_, hello_.purpose, share_, End::server, seal, session_)) {
     return fail("its hello has a key that makes no sense");

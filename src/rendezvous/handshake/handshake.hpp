@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends of a connection prove that they belong to the job, before anything else is sent.
 //
-//   client  hello    64 bytes  magic, version, purpose, seal, rank, size, to, share
+//   client  hello    64 bytes  magic, version, purpose, seal, rank, size, to, incarnation, turn, share
 //   server  answer   80 bytes  magic, version, verdict, seal, rank, share, MAC over hello + answer
 //   client  proof    32 bytes  MAC over hello + answer
 //   server  confirm  32 bytes  MAC over hello + answer + proof
@@ -33,7 +33,7 @@
 
 namespace unisono::rendezvous {
 
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kKeyBytes = 32;
 inline constexpr std::size_t kHelloBytes = 64;
 inline constexpr std::size_t kAnswerBytes = 80;
@@ -53,6 +53,10 @@ struct Hello {
   int size = 1;
   Rank to = 0;
   transport::SealKind seal = transport::fastest_seal();
+  // Which of the jobs that this key was used for; 0 while it is joining. A lane of another one is
+  // refused, in words that only a holder of the key can say.
+  std::uint32_t incarnation = 0;
+  std::uint32_t turn = 0;               // of the lane's connection (transport/mesh/connector.hpp)
 };
 
 // The secrets that both ends share afterwards; different for every connection.
@@ -105,7 +109,8 @@ class ClientHandshake {
 
 class ServerHandshake {
  public:
-  ServerHandshake(const JobKey& key, Rank self, std::uint16_t version = kProtocolVersion);
+  ServerHandshake(const JobKey& key, Rank self, std::uint16_t version = kProtocolVersion,
+                  std::uint32_t incarnation = 0);
   ~ServerHandshake();
   HandshakeState step(int fd);
   const Status& status() const { return status_; }
@@ -122,6 +127,7 @@ class ServerHandshake {
   JobKey key_;
   Rank self_;
   std::uint16_t version_;
+  std::uint32_t incarnation_;
   Hello hello_;
   KeyShare share_;
   std::vector<std::byte> transcript_, incoming_;

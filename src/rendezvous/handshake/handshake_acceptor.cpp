@@ -27,8 +27,9 @@ bool is_shortage(int error) {
 }
 }  // namespace
 
-HandshakeAcceptor::HandshakeAcceptor(const JobKey& key, Rank self, std::size_t most_pending)
-    : key_(key), self_(self), most_pending_(most_pending) {}
+HandshakeAcceptor::HandshakeAcceptor(const JobKey& key, Rank self, std::size_t most_pending,
+                                     std::uint32_t incarnation)
+    : key_(key), self_(self), most_pending_(most_pending), incarnation_(incarnation) {}
 
 std::vector<int> HandshakeAcceptor::accept_from(int listener, Time now) {
   for (int i = 0; i < kMostAccepts && !resting(now); ++i) {
@@ -42,7 +43,9 @@ std::vector<int> HandshakeAcceptor::accept_from(int listener, Time now) {
     if (candidates_.size() >= most_pending_) make_room(now);
     set_nodelay(socket);
     candidates_.push_back(
-        {std::move(socket), std::make_unique<ServerHandshake>(key_, self_), now + kPatience});
+        {std::move(socket),
+         std::make_unique<ServerHandshake>(key_, self_, kProtocolVersion, incarnation_),
+         now + kPatience});
   }
   std::vector<int> taken;
   for (Candidate& candidate : candidates_) {

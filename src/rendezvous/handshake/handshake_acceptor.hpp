@@ -31,7 +31,8 @@ class HandshakeAcceptor {
  public:
   static constexpr Nanos kPatience{2'000'000'000};
 
-  HandshakeAcceptor(const JobKey& key, Rank self, std::size_t most_pending);
+  HandshakeAcceptor(const JobKey& key, Rank self, std::size_t most_pending,
+                    std::uint32_t incarnation = 0);
   // Called with a descriptor that is about to be closed or handed over, so that whoever watches it
   // stops: in a child that was forked meanwhile the descriptor stays open, and would be ready for
   // ever.
@@ -63,6 +64,7 @@ class HandshakeAcceptor {
   JobKey key_;
   Rank self_;
   std::size_t most_pending_;
+  std::uint32_t incarnation_;
   std::vector<Candidate> candidates_;
   Time rests_until_;
   bool told_of_rest_ = false;

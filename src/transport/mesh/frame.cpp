@@ -16,7 +16,8 @@ Status corrupted(std::string what) { return Status(Code::corrupted, std::move(wh
 bool allowed(LaneKind lane, FrameKind kind) {
   switch (kind) {
     case FrameKind::data: return lane == LaneKind::data;
-    case FrameKind::goodbye: return true;
+    case FrameKind::goodbye:
+    case FrameKind::resume: return true;
     case FrameKind::message:
     case FrameKind::beat:
     case FrameKind::complaint:
@@ -69,7 +70,8 @@ Status check_header(const LaneTerms& terms, FrameSeal& seal, const FrameHeader& 
   if (header.sequence != sequence) {
     return corrupted(cat("frame ", header.sequence, " where frame ", sequence, " is due"));
   }
-  if (!allowed(terms.lane, header.kind)) {
+  if (!allowed(terms.lane, header.kind) ||
+      (header.kind == FrameKind::resume) != (sequence == kResumeSequence)) {
     return corrupted(cat("a frame of kind ", static_cast<int>(header.kind), " on the ",
                          terms.lane == LaneKind::data ? "data" : "control", " lane"));
   }

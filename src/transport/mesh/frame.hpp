@@ -25,10 +25,13 @@ namespace unisono::transport {
 enum class FrameKind : std::uint8_t {
   message = 1,   // control lane: a whole control message
   data = 2,      // data lane: a whole transfer
-  beat = 3,      // control lane: nothing to say, still alive
+  beat = 3,      // control lane: still alive; tag and identity say how many frames of the data and of
+                 // the control lane have arrived, so that the sender need not keep them
   goodbye = 4,   // both lanes: the last frame of a rank that leaves, except a goodbye_ack
   goodbye_ack = 5,  // control lane: both goodbyes and all before them have arrived
   complaint = 6, // control lane: why the sender is about to end the link
+  resume = 7,    // both lanes, first frame of a new stream in place of another: how many frames have
+                 // arrived (tag)
 };
 
 enum class LaneKind : std::uint8_t { control = 0, data = 1 };
@@ -49,6 +52,9 @@ struct FrameHeader {
 };
 inline constexpr std::size_t kFrameHeaderBytes = 56;
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
+
+// The number of a resume frame, which is not one of the lane's frames.
+inline constexpr std::uint64_t kResumeSequence = std::uint64_t{1} << 63;
 
 inline constexpr std::uint64_t kMessageBytesMax = 16 << 20;
 inline constexpr std::uint64_t kComplaintBytesMax = 2 << 10;

@@ -13,29 +13,102 @@
 namespace unisono::transport {
 namespace {
 constexpr std::size_t kPumpBytes = 1 << 20;
+// On a lane that heals, a payload up to this size is copied, so that its transfer is done when it is
+// written; a larger one is sent again from the caller's memory, so its transfer waits for the
+// peer's word.
+constexpr std::size_t kCopyBytesMax = 32 << 10;
+// The peer keeps at most about this much that has arrived here.
+constexpr std::uint64_t kUnconfirmedFramesMax = 64, kUnconfirmedBytesMax = 256 << 10;
 }  // namespace
 
 Link::Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
-           const LaneSecret& secret)
-    : stream_(std::move(stream)),
-      terms_{lane, epoch, true},
-      out_seal_(FrameSeal::make(secret.kind, secret.out, FrameSeal::Direction::out)),
-      in_seal_(FrameSeal::make(secret.kind, secret.in, FrameSeal::Direction::in)) {
-  UNISONO_CHECK(stream_ != nullptr);
-  terms_.check_payload = !stream_->keeps_bytes();
+           const LaneSecret& secret, bool heals)
+    : terms_{lane, epoch, true}, heals_(heals) {
+  if (stream != nullptr) use(std::move(stream), secret);
+}
+
+void Link::use(std::unique_ptr<Stream> stream, const LaneSecret& secret) {
+  out_seal_ = FrameSeal::make(secret.kind, secret.out, FrameSeal::Direction::out);
+  in_seal_ = FrameSeal::make(secret.kind, secret.in, FrameSeal::Direction::in);
+  terms_.check_payload = !stream->keeps_bytes();
   terms_.encrypt_payload = terms_.check_payload && out_seal_->encrypts();
   if (terms_.encrypt_payload) encrypted_.reset(new std::byte[out_seal_->stride()]);
+  stream_ = std::move(stream);
+  want_write_ = false;
+}
+
+void Link::attach(std::unique_ptr<Stream> stream, const LaneSecret& secret) {
+  UNISONO_CHECK(!closed_);
+  detach();
+  use(std::move(stream), secret);
+  awaits_resume_ = true;
+  resume_.emplace();
+  resume_->header = make_header(terms_, FrameKind::resume, kResumeSequence, received(), 0);
+  told_received();
+  (void)write_resume();
+  update_want();
+}
+
+void Link::detach() {
+  stream_.reset();
+  resume_.reset();
+  awaits_resume_ = false;
+  if (!queue_.empty()) rewind(queue_.front());
+  // A frame that was arriving comes again, from its beginning and to the same place.
+  if (part_ != Part::header) {
+    placed_ = true;
+    begun_ = incoming_;
+    --next_in_;
+  }
+  part_ = Part::header;
+  got_ = 0;
+}
+
+void Link::rewind(Outgoing& frame) { frame.ready = frame.sent = 0; }
+
+Status Link::acknowledged(std::uint64_t frames) {
+  const std::uint64_t written =
+      queue_.empty() ? next_out_ : queue_.front().header.sequence;
+  if (frames > written) {
+    return Status(Code::corrupted, cat("it says that frame ", frames - 1, " has arrived, of ",
+                                       written, " that were sent"));
+  }
+  while (!kept_.empty() && kept_.front().header.sequence < frames) {
+    if (kept_.front().done != nullptr) kept_.front().done->state = Transfer::State::done;
+    kept_.pop_front();
+  }
+  return {};
+}
+
+Status Link::resume_arrived() {
+  got_ = 0;
+  const std::uint64_t frames = incoming_.tag;
+  if (Status status = acknowledged(frames); !status.ok()) return status;
+  const std::uint64_t next = kept_.empty()
+                                 ? (queue_.empty() ? next_out_ : queue_.front().header.sequence)
+                                 : kept_.front().header.sequence;
+  if (frames != next) {
+    return Status(Code::corrupted, cat("it wants frame ", frames, " again, which has been "
+                                       "acknowledged; frame ", next, " is the next"));
+  }
+  while (!kept_.empty()) {
+    queue_.push_front(std::move(kept_.back()));
+    kept_.pop_back();
+    rewind(queue_.front());
+  }
+  awaits_resume_ = false;
+  flush();
+  update_want();
+  return {};
 }
 
 void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload, Transfer* done) {
   Outgoing frame{make_header(terms_, kind, next_out_++, label, payload.size()), payload, {}, done};
-  if (queue_.empty() && write(frame)) return;
+  const bool written_whole = queue_.empty() && may_write() && write(frame);
   const std::size_t sent = frame.sent;
   try {
-    if (done == nullptr && !payload.empty()) {
-      frame.owned.assign(payload.begin(), payload.end());
-      frame.payload = frame.owned;
-    }
+    if (written_whole) return written(frame);
+    if (done == nullptr && !payload.empty()) frame.copy_payload();
     queue_.push_back(std::move(frame));
   } catch (const std::bad_alloc&) {
     // The peer must never take the next frame for the rest of this one.
@@ -51,11 +124,13 @@ void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload,
 }
 
 void Link::abandon(const Transfer& transfer) {
-  const auto frame = std::ranges::find(queue_, &transfer, &Outgoing::done);
-  if (frame == queue_.end()) return;
-  frame->owned.assign(frame->payload.begin(), frame->payload.end());
-  frame->payload = frame->owned;
-  std::exchange(frame->done, nullptr)->state = Transfer::State::failed;
+  for (std::deque<Outgoing>* frames : {&queue_, &kept_}) {
+    const auto frame = std::ranges::find(*frames, &transfer, &Outgoing::done);
+    if (frame == frames->end()) continue;
+    frame->copy_payload();
+    std::exchange(frame->done, nullptr)->state = Transfer::State::failed;
+    return;
+  }
 }
 
 // Frames go out one after another, so only the frame at the front uses the seal. Only what is about
@@ -65,6 +140,7 @@ void Link::seal_more(Outgoing& frame) {
   const std::size_t trailer = trailer_bytes(terms_, payload.size());
   std::size_t sealed = payload.size();
   if (frame.ready == 0) {
+    frame.header.flags = terms_.flags();    // an earlier stream may have had others
     seal_header(*out_seal_, frame.header);
     if (trailer > 0) out_seal_->begin(frame.header.sequence);
   }
@@ -118,20 +194,50 @@ bool Link::write(Outgoing& frame) {
     bytes_out_ += n;
     if (frame.sent < frame.ready) return false;
   }
-  if (frame.done != nullptr) frame.done->state = Transfer::State::done;
+  return true;
+}
+
+// The frame has been written as a whole. May throw bad_alloc; the frame is as it was then.
+void Link::written(Outgoing& frame) {
+  Transfer* const done = frame.done;
+  if (heals_) {
+    const bool copies = done == nullptr || frame.payload.size() <= kCopyBytesMax;
+    if (copies && frame.owned.empty() && !frame.payload.empty()) frame.copy_payload();
+    if (copies) frame.done = nullptr;
+    try {
+      kept_.push_back(std::move(frame));
+    } catch (...) {
+      frame.done = done;
+      throw;
+    }
+    if (!copies) return;
+  }
+  if (done != nullptr) done->state = Transfer::State::done;
+}
+
+bool Link::write_resume() {
+  if (!resume_) return true;
+  if (!write(*resume_)) return false;
+  resume_.reset();
   return true;
 }
 
 bool Link::flush() {
-  if (queue_.empty()) return false;
+  if (stream_ == nullptr || !wants_write()) return false;
   const std::uint64_t before = bytes_out_;
-  while (!queue_.empty() && write(queue_.front())) queue_.pop_front();
+  if (write_resume() && may_write()) {
+    while (!queue_.empty() && write(queue_.front())) {
+      written(queue_.front());
+      queue_.pop_front();
+    }
+  }
   update_want();
   return bytes_out_ != before;
 }
 
 void Link::update_want() {
-  const bool want = !queue_.empty();
+  if (stream_ == nullptr) return;
+  const bool want = wants_write();
   if (want == want_write_) return;
   want_write_ = want;
   stream_->want_write(want);
@@ -139,6 +245,7 @@ void Link::update_want() {
 
 Link::Pumped Link::pump(FrameSink& sink) {
   Pumped result;
+  if (stream_ == nullptr) return result;
   bool at_end = false;
   for (std::size_t budget = kPumpBytes; budget > 0;) {
     const bool again = header_waits();
@@ -185,10 +292,21 @@ Status Link::arrived(FrameSink& sink, std::size_t bytes) {
     deliver(sink);
     return {};
   }
-  if (got_ < kFrameHeaderBytes) return {};
-  Status status = check_header(terms_, *in_seal_, incoming_, next_in_);
+  return got_ < kFrameHeaderBytes ? Status() : header_arrived(sink);
+}
+
+Status Link::header_arrived(FrameSink& sink) {
+  Status status = check_header(terms_, *in_seal_, incoming_,
+                               awaits_resume_ ? kResumeSequence : next_in_);
   if (!status.ok()) return status;
-  if (carries_payload(incoming_.kind)) {
+  if (awaits_resume_) return resume_arrived();
+  if (std::exchange(placed_, false)) {
+    const bool same = incoming_.kind == begun_.kind && incoming_.tag == begun_.tag &&
+                      incoming_.identity == begun_.identity && incoming_.length == begun_.length;
+    if (!same) {
+      return Status(Code::corrupted, cat("frame ", next_in_, " came again as another frame"));
+    }
+  } else if (carries_payload(incoming_.kind)) {
     auto place = sink.place(incoming_);     // may throw: nothing has changed yet
     if (!place.ok()) return place.status();
     payload_ = *place;
@@ -236,23 +354,33 @@ Status Link::check_trailer() const {
 void Link::deliver(FrameSink& sink) {
   got_ = 0;
   part_ = Part::header;
+  if (heals_) {
+    unconfirmed_ += incoming_.length;
+    owes_much_ |= incoming_.length > kCopyBytesMax || unconfirmed_ >= kUnconfirmedBytesMax ||
+                  received() - told_received_ >= kUnconfirmedFramesMax;
+  }
   sink.deliver(terms_.lane, incoming_);
 }
 
 void Link::redirect(std::byte* to) {
-  UNISONO_CHECK(part_ != Part::header);
-  const std::size_t here =
-      part_ == Part::payload ? got_ : static_cast<std::size_t>(incoming_.length);
+  UNISONO_CHECK(part_ != Part::header || placed_);
+  const std::size_t here = part_ == Part::header ? 0
+                           : part_ == Part::payload ? got_
+                                                    : static_cast<std::size_t>(incoming_.length);
   if (here > 0) std::memcpy(to, payload_, here);
   payload_ = to;
 }
 
 void Link::close() {
+  closed_ = true;
   stream_.reset();
-  for (Outgoing& frame : queue_) {
-    if (frame.done != nullptr) frame.done->state = Transfer::State::failed;
+  for (std::deque<Outgoing>* frames : {&queue_, &kept_}) {
+    for (Outgoing& frame : *frames) {
+      if (frame.done != nullptr) frame.done->state = Transfer::State::failed;
+    }
+    frames->clear();
   }
-  queue_.clear();
+  resume_.reset();
 }
 
 }  // namespace unisono::transport

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/mesh/mesh.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -19,6 +20,7 @@ class Mesh final : public Transport {
       if (static_cast<Rank>(i) == settings_.rank) continue;
       links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_);
       others_.push_back(links_[i].get());
+      if (links_[i]->known()) used_.push_back(links_[i].get());
     }
   }
 
@@ -28,26 +30,28 @@ class Mesh final : public Transport {
 
   void post(Rank peer, std::span<const std::byte> message) override {
     UNISONO_CHECK(message.size() <= kMessageBytesMax);
-    if (!link(peer).post(message)) return;
+    if (!use(peer).post(message)) return;
     ++stats_.control_messages;
     stats_.control_bytes += message.size();
   }
   void send(Rank peer, Label label, std::span<const std::byte> bytes, Transfer& done) override {
     UNISONO_CHECK(bytes.size() <= kDataBytesMax);
-    if (link(peer).send(label, bytes, done)) stats_.data_bytes += bytes.size();
+    if (use(peer).send(label, bytes, done)) stats_.data_bytes += bytes.size();
   }
   void receive(Rank peer, Label label, std::span<std::byte> bytes, Transfer& done) override {
     link(peer).receive(label, bytes, done);
   }
-  void abandon(Rank peer, Transfer& transfer) override { link(peer).abandon(transfer); }
+  void abandon(Rank peer, Transfer& transfer) override { use(peer).abandon(transfer); }
 
   bool progress(TransportListener& listener) override {
-    bool moved = false;
-    for (PeerLink* link : others_) moved |= link->progress(listener);
+    bool moved = settings_.connector != nullptr && settings_.connector->has_news() && take_news();
+    // By index: whoever hears of something may use a further link.
+    for (std::size_t i = 0; i < used_.size(); ++i) moved |= used_[i]->progress(listener);
     return moved;
   }
   bool ready() const override {
-    for (const PeerLink* link : others_) {
+    if (settings_.connector != nullptr && settings_.connector->has_news()) return true;
+    for (const PeerLink* link : used_) {
       if (link->ready()) return true;
     }
     return false;
@@ -57,7 +61,7 @@ class Mesh final : public Transport {
     const bool fresh = !has_beaten_ || now - beaten_at_ > settings_.dead_after / 2;
     has_beaten_ = true;
     beaten_at_ = now;
-    for (PeerLink* link : others_) link->beat(now, fresh, listener);
+    for (std::size_t i = 0; i < used_.size(); ++i) used_[i]->beat(now, fresh, listener);
   }
   void leave() override {
     for (PeerLink* link : others_) link->leave();
@@ -68,9 +72,39 @@ class Mesh final : public Transport {
     }
     return true;
   }
-  TransportStats stats() const override { return stats_; }
+  bool knows(Rank peer) const override {
+    return peer == settings_.rank || links_[static_cast<std::size_t>(peer)]->known();
+  }
+  void give_up(Rank peer) override { link(peer).give_up(); }
+  bool settled() const override {
+    return std::all_of(used_.begin(), used_.end(),
+                       [](const PeerLink* link) { return link->settled(); });
+  }
+  TransportStats stats() const override {
+    TransportStats stats = stats_;
+    for (const PeerLink* link : used_) {
+      stats.connections += link->connections();
+      stats.reconnections += link->reconnections();
+    }
+    return stats;
+  }
 
  private:
+  bool take_news() {
+    for (Connection& connection : settings_.connector->take_connections()) {
+      use(connection.peer).attach(std::move(connection));
+    }
+    for (const Unreachable& gone : settings_.connector->take_unreachable()) {
+      use(gone.peer).unreachable(gone.why);
+    }
+    return true;
+  }
+  // From now on the link is looked after, as those are not that nobody has ever used.
+  PeerLink& use(Rank peer) {
+    PeerLink& one = link(peer);
+    if (!one.known() && std::ranges::find(used_, &one) == used_.end()) used_.push_back(&one);
+    return one;
+  }
   PeerLink& link(Rank peer) {
     UNISONO_CHECK(peer >= 0 && peer < size() && peer != settings_.rank);
     return *links_[static_cast<std::size_t>(peer)];
@@ -78,7 +112,7 @@ class Mesh final : public Transport {
 
   MeshSettings settings_;
   std::vector<std::unique_ptr<PeerLink>> links_;  // by rank; null for this one
-  std::vector<PeerLink*> others_;
+  std::vector<PeerLink*> others_, used_;
   TransportStats stats_;
   bool has_beaten_ = false;
   Time beaten_at_;

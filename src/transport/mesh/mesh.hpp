@@ -12,6 +12,7 @@
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
 #include "model/peer.hpp"
+#include "transport/mesh/connector.hpp"
 #include "transport/mesh/frame_seal.hpp"
 #include "transport/stream.hpp"
 #include "transport/transport.hpp"
@@ -19,9 +20,10 @@
 namespace unisono::transport {
 
 struct PeerLanes {
-  std::unique_ptr<Stream> control, data;
+  std::unique_ptr<Stream> control, data;  // null: connected on first use
   LaneSecret control_secret, data_secret;
   bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
+  bool heal_possible = false;           // true where a connection can be made again
   // Shared memory only: the peer's arena, and its bell with what keeps the bell alive.
   Fd arena;
   Ringer bell;
@@ -34,6 +36,13 @@ struct MeshSettings {
   std::uint32_t epoch = 1;              // sent in every frame; another one fails the link
   Nanos suspect_after{0}, dead_after{0};  // silence on the control lane
   std::vector<PeerInfo> peers;          // by rank, this one included
+  // Makes connections later; null: what breaks is lost, and all lanes are there from the start.
+  std::shared_ptr<Connector> connector;
+  // Which broken connections are made again, where there is a connector.
+  enum class Heal : std::uint8_t { never, where_it_can_break, always } heal = Heal::never;
+  // With whom this rank exchanges heartbeats, by rank; empty: with everybody. Whoever is connected on
+  // first use and is none of these falls silent without being missed.
+  std::vector<bool> beats_with;
 };
 
 // lanes is by rank; the entry of this rank is empty.

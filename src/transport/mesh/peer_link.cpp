@@ -12,20 +12,40 @@
 namespace unisono::transport {
 namespace {
 constexpr std::size_t kComplaintTextMax = kComplaintBytesMax - 16;
+
+bool heals(const PeerLanes& lanes, const MeshSettings& settings) {
+  if (settings.connector == nullptr) return false;
+  // Two ranks that call each other at once replace one connection by the other.
+  if (lanes.control == nullptr) return true;
+  switch (settings.heal) {
+    case MeshSettings::Heal::never: return false;
+    case MeshSettings::Heal::where_it_can_break: return lanes.control->can_break();
+    case MeshSettings::Heal::always: return lanes.heal_possible;
+  }
+  return false;
+}
 }  // namespace
 
 PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
     : peer_(std::move(peer)),
       self_(settings.peers[static_cast<std::size_t>(settings.rank)]),
       can_fall_silent_(lanes.can_fall_silent),
+      heals_(heals(lanes, settings)),
+      beats_(settings.beats_with.empty() ||
+             settings.beats_with[static_cast<std::size_t>(peer_.rank)]),
+      connector_(settings.connector.get()),
       suspect_after_(settings.suspect_after),
       dead_after_(settings.dead_after),
       control_(std::move(lanes.control), LaneKind::control, settings.epoch,
-               lanes.control_secret),
-      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.data_secret) {}
+               lanes.control_secret, heals_),
+      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.data_secret, heals_) {
+  known_ = control_.has_stream();
+  if (known_) turns_[0] = turns_[1] = Turn{1, peer_.rank > self_.rank};
+}
 
 bool PeerLink::post(std::span<const std::byte> message) {
   if (leaving_ || !control_.open()) return false;
+  connect();
   control_.send(FrameKind::message, 0, message, nullptr);
   return true;
 }
@@ -34,6 +54,7 @@ bool PeerLink::send(Label label, std::span<const std::byte> bytes, Transfer& don
   done.state = Transfer::State::failed;
   if (leaving_ || fault_ || !data_.open()) return false;
   done.state = Transfer::State::active;
+  connect();
   data_.send(FrameKind::data, label, bytes, &done);
   return true;
 }
@@ -80,6 +101,8 @@ bool PeerLink::progress(TransportListener& listener) {
     moved |= data_.flush();
     moved |= pump(data_, listener);
   }
+  known_ |= control_.resumed();
+  if (heals_ && !fault_ && (control_.owes_much() || data_.owes_much())) acknowledge();
   if (leaving_ || peer_left_) finish_leaving();
   if (fault_) {
     lose(listener);
@@ -105,7 +128,11 @@ bool PeerLink::pump(Link& link, TransportListener& listener) {
       (void)control_.pump(*this);
       listener_ = nullptr;
     }
-    blame(pumped.why);
+    if (pumped.ended && heals_ && !fault_) {
+      broke(link, pumped.why);
+    } else {
+      blame(pumped.why);
+    }
     return true;
   }
   link.close();
@@ -135,7 +162,13 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
     case FrameKind::data:
       box_.finish();
       break;
-    case FrameKind::beat:
+    case FrameKind::beat: {
+      Status status = data_.acknowledged(header.tag);
+      if (status.ok()) status = control_.acknowledged(header.identity);
+      if (!status.ok()) blame(status);
+      break;
+    }
+    case FrameKind::resume:
       break;
     case FrameKind::goodbye:
       if (lane == LaneKind::data) {
@@ -155,7 +188,13 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
 }
 
 void PeerLink::leave() {
-  if (std::exchange(leaving_, true)) return;
+  if (leaving_) return;
+  // The last word on what has arrived; nothing but the goodbye follows.
+  if (heals_ && known_ && !fault_ && (control_.owes() || data_.owes())) acknowledge();
+  leaving_ = true;
+  // A peer that this rank never spoke with hears the goodbye if it still connects.
+  unmet_ = !known_ && !seeks() && turns_[0].number == 0;
+  if (unmet_) return;
   if (control_.open()) control_.send(FrameKind::goodbye, 0, {}, nullptr);
   if (data_.open()) data_.send(FrameKind::goodbye, 0, {}, nullptr);
 }
@@ -178,23 +217,27 @@ void PeerLink::finish_leaving() {
 }
 
 bool PeerLink::left() const {
-  if (lost_ || !control_.open()) return true;
+  if (lost_ || unmet_ || !control_.open()) return true;
   // A peer that has itself said goodbye needs nothing more, whether or not it answers.
   return leaving_ && control_.idle() && data_.idle() && (goodbye_acked_ || goodbye_ack_sent_);
 }
 
 void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   if (!can_fall_silent_ || !control_.open() || fault_) return;
-  const bool quiet = control_.stream()->beat_quietly();
-  const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
-  // Nothing but a goodbye_ack may follow a goodbye.
-  if (!quiet && sent == sent_ && control_.idle() && !leaving_ && !goodbye_ack_sent_) {
-    control_.send(FrameKind::beat, 0, {}, nullptr);
+  if (!known_ && !seeks()) return;
+  fresh |= !std::exchange(watched_, true);
+  say_alive();
+  const bool whole = control_.resumed() && data_.resumed();
+  if (whole) {                              // the peer reaches this rank, if not the reverse
+    stop_seeking(LaneKind::control);
+    stop_seeking(LaneKind::data);
   }
-  sent_ = control_.bytes_out() + data_.bytes_out();
-
-  const std::uint64_t heard =
-      control_.bytes_in() + data_.bytes_in() + control_.stream()->heard();
+  if (!beats_ && whole) {                   // others would miss it
+    heard_at_ = beaten_at_ = now;
+    return;
+  }
+  const std::uint64_t heard = control_.bytes_in() + data_.bytes_in() +
+                              (control_.has_stream() ? control_.stream()->heard() : 0);
   const Time before = std::exchange(beaten_at_, now);
   if (fresh || heard != heard_) {
     heard_ = heard;
@@ -208,8 +251,10 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   if (peer_left_ || dead_after_.count() <= 0) return;
   const Nanos silent = now - heard_at_;
   if (silent >= dead_after_) {
-    blame(Status(Code::peer_lost, cat("nothing was heard from it for ", nanos_to_seconds(silent),
-                                      " s; it is stopped, or the network between is cut")));
+    blame(Status(Code::peer_lost,
+                 cat("nothing was heard from it for ", nanos_to_seconds(silent),
+                     " s; it is stopped, or the network between is cut",
+                     whole || broken_by_.empty() ? "" : cat(" (", broken_by_, ")"))));
     lose(listener);
   } else if (suspect_after_.count() > 0 && silent >= suspect_after_ &&
              !std::exchange(suspected_, true)) {
@@ -217,6 +262,110 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
                                  nanos_to_seconds(silent), " s; it is called lost after ",
                                  nanos_to_seconds(dead_after_), " s"));
   }
+}
+
+void PeerLink::say_alive() {
+  if (!control_.has_stream()) return;
+  const bool quiet = control_.stream()->beat_quietly();
+  const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
+  const bool owes = heals_ && (control_.owes() || data_.owes());
+  // Nothing but a goodbye_ack may follow a goodbye.
+  if (!quiet && (beats_ || owes) && (owes || sent == sent_) && control_.idle()) acknowledge();
+  sent_ = control_.bytes_out() + data_.bytes_out();
+}
+
+// A beat says how much has arrived, so that the peer need not keep it.
+void PeerLink::acknowledge() {
+  if (leaving_ || goodbye_ack_sent_ || !control_.open()) return;
+  if (!heals_) return control_.send(FrameKind::beat, 0, {}, nullptr);
+  control_.told_received();
+  data_.told_received();
+  control_.send(FrameKind::beat, {data_.received(), control_.received()}, {}, nullptr);
+}
+
+void PeerLink::connect() {
+  if (connector_ == nullptr) return;
+  for (const LaneKind lane : {LaneKind::control, LaneKind::data}) {
+    const auto which = static_cast<std::size_t>(lane);
+    if (turns_[which].number == 0) seek(lane);
+  }
+}
+
+void PeerLink::give_up() {
+  stop_seeking(LaneKind::control);
+  stop_seeking(LaneKind::data);
+  control_.close();
+  data_.close();
+  box_.end();
+}
+
+void PeerLink::seek(LaneKind lane) {
+  const auto which = static_cast<std::size_t>(lane);
+  if (sought_[which] != 0) return;
+  sought_[which] = turns_[which].number + 1;
+  connector_->seek(peer_.rank, lane, sought_[which]);
+}
+
+void PeerLink::stop_seeking(LaneKind lane) {
+  if (std::exchange(sought_[static_cast<std::size_t>(lane)], 0) != 0) {
+    connector_->stop(peer_.rank, lane);
+  }
+}
+
+void PeerLink::broke(Link& link, const Status& why) {
+  const LaneKind lane = &link == &data_ ? LaneKind::data : LaneKind::control;
+  if (link.resumed()) {
+    broken_by_ = why.message();
+    log_line(LogLevel::info, cat("the ", lane == LaneKind::data ? "data" : "control",
+                                 " connection with ", peer_.to_string(), " broke (",
+                                 why.message(), "); it is made again"));
+  }
+  // A peer that takes the call and hangs up has given this rank up, which is about to go anyway.
+  if (leaving_ && !link.resumed()) return give_up();
+  link.detach();
+  seek(lane);
+}
+
+// When both ends call at once, both keep the connection that counts more; the higher rank therefore
+// goes on calling while it uses the one of the lower rank.
+void PeerLink::attach(Connection connection) {
+  const auto which = static_cast<std::size_t>(connection.lane);
+  Link& link = lane(connection.lane);
+  if (connection.by_me) sought_[which] = 0;
+  if (!link.open() || fault_ || lost_) return;
+  if (!(turns_[which] < connection.turn)) {
+    if (!link.has_stream() && sought_[which] == 0) seek(connection.lane);
+    return;
+  }
+  const bool again = turns_[which].number > 0;
+  // Without what a broken connection had on its way, a lane that does not heal cannot go on.
+  if (again && !heals_) return;
+  turns_[which] = connection.turn;
+  const Turn mine{sought_[which], self_.rank > peer_.rank};
+  if (!(connection.turn < mine)) stop_seeking(connection.lane);
+  if (again) ++reconnections_;
+  link.attach(std::move(connection.stream), connection.secret);
+  if (std::exchange(unmet_, false)) {
+    control_.send(FrameKind::goodbye, 0, {}, nullptr);
+    data_.send(FrameKind::goodbye, 0, {}, nullptr);
+  }
+}
+
+void PeerLink::unreachable(const Status& why) {
+  if (lost_ || fault_ || !control_.open()) return;
+  const bool ever = known_;
+  blame(Status(Code::peer_lost,
+               cat(ever ? "the connection broke" : "it was to be connected with for the first time",
+                   broken_by_.empty() || !ever ? "" : cat(" (", broken_by_, ")"), ", and ",
+                   why.message())));
+}
+
+bool PeerLink::settled() const {
+  return lost_ || !seeks() || (control_.idle() && data_.idle());
+}
+
+std::uint64_t PeerLink::connections() const {
+  return static_cast<std::uint64_t>(control_.has_stream()) + data_.has_stream();
 }
 
 void PeerLink::blame(const Status& why) {

@@ -8,6 +8,10 @@
 // as well, may the leaving rank close, since closing a TCP socket early can discard bytes that the
 // other side has not read. A peer that has said goodbye may disappear without being lost.
 //
+// Breaking: a lane that heals gets a new connection when one breaks, and goes on where it was; a
+// peer that refuses one has ended, and one that cannot be reached is lost once it has been silent
+// for too long. An invalid frame is never healed.
+//
 // An invalid frame ends the link: the rank that finds it tells the peer why before it closes, so
 // that both ends report the same reason.
 // Thread: the one that drives the engine.
@@ -37,6 +41,17 @@ class PeerLink final : private FrameSink {
 
   bool progress(TransportListener& listener);
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
+  // A connection of turn.number or more has come about.
+  void attach(Connection connection);
+  void unreachable(const Status& why);
+  // Whether there is, or was, a connection on which the peer has spoken.
+  bool known() const { return known_; }
+  // Nothing is said to a peer that is not known; it has left.
+  void give_up();
+  // Nothing waits for a connection.
+  bool settled() const;
+  std::uint64_t connections() const;
+  std::uint64_t reconnections() const { return reconnections_; }
   // `fresh`: this rank itself was stopped, so the peer's silence counts from now.
   void beat(Time now, bool fresh, TransportListener& listener);
   void leave();
@@ -47,6 +62,14 @@ class PeerLink final : private FrameSink {
   void deliver(LaneKind lane, const FrameHeader& header) override;
 
   bool pump(Link& link, TransportListener& listener);
+  void connect();
+  void seek(LaneKind lane);
+  void stop_seeking(LaneKind lane);
+  bool seeks() const { return sought_[0] != 0 || sought_[1] != 0; }
+  void broke(Link& link, const Status& why);
+  void acknowledge();
+  void say_alive();
+  Link& lane(LaneKind kind) { return kind == LaneKind::data ? data_ : control_; }
   void finish_leaving();
   void blame(const Status& why);
   void lose(TransportListener& listener);
@@ -55,6 +78,13 @@ class PeerLink final : private FrameSink {
 
   const PeerInfo peer_, self_;
   const bool can_fall_silent_;
+  const bool heals_, beats_;
+  Connector* const connector_;
+  bool known_ = false;
+  Turn turns_[2];                          // of the connections in use, by lane
+  std::uint32_t sought_[2] = {0, 0};       // the number of the connection this rank calls for, or 0
+  std::string broken_by_;                  // why the last connection broke that did
+  std::uint64_t reconnections_ = 0;
   const Nanos suspect_after_, dead_after_;
   Link control_, data_;
   Postbox box_;
@@ -66,6 +96,7 @@ class PeerLink final : private FrameSink {
   bool lost_ = false;
   bool heard_complaint_ = false;           // the peer reported the fault
   bool leaving_ = false;                   // this rank has said goodbye
+  bool unmet_ = false;                     // ... or would, if the peer came
   bool data_finished_ = false, control_finished_ = false;
   bool peer_left_ = false;                 // the peer's goodbye came on the control lane
   bool data_ended_ = false;                // and on the data lane
@@ -74,6 +105,7 @@ class PeerLink final : private FrameSink {
   Time beaten_at_, heard_at_;
   std::uint64_t heard_ = 0, sent_ = 0;     // bytes received and sent up to the last beat
   bool suspected_ = false;
+  bool watched_ = false;                   // there was a beat since the link is used
 };
 
 }  // namespace unisono::transport

@@ -31,7 +31,8 @@ TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key, SealKind seal
     : socket_(std::move(socket)),
       poller_(poller),
       key_(key),
-      keeps_bytes_(seal == SealKind::hash && stays_on_this_host()),
+      on_this_host_(stays_on_this_host()),
+      keeps_bytes_(seal == SealKind::hash && on_this_host_),
       stage_(new std::byte[kStageBytes]) {
   const int flags = ::fcntl(socket_.get(), F_GETFL);
   ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
@@ -128,6 +129,7 @@ PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
   lanes.control_secret = control_secret;
   lanes.data_secret = data_secret;
   lanes.can_fall_silent = true;
+  lanes.heal_possible = true;
   return lanes;
 }
 

@@ -30,6 +30,7 @@ class TcpStream final : public Stream {
   void want_write(bool wanted) override;
   void finish_writing() override;
   bool keeps_bytes() const override { return keeps_bytes_; }
+  bool can_break() const override { return !on_this_host_; }
 
  private:
   static constexpr std::size_t kStageBytes = 16 << 10;
@@ -42,7 +43,7 @@ class TcpStream final : public Stream {
   const ChildCloses closes_{socket_};
   Poller& poller_;
   std::uint64_t key_;
-  const bool keeps_bytes_;
+  const bool on_this_host_, keeps_bytes_;
   Status health_;
   bool want_write_ = false, watched_ = true;
   bool drained_ = false;  // the last receive came short: the next one would find nothing

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// How control messages reach their ranks. Where everybody is connected with everybody they are sent
+// straight to them. Otherwise they go along a tree over all ranks (transport/mesh/overlay.hpp), which
+// keeps the order of what one rank sends to another; and what concerns everybody is passed on by
+// everybody, once.
+#include "base/data/text.hpp"
+#include "engine/loop/loop.hpp"
+
+namespace unisono::engine {
+namespace {
+constexpr std::size_t kBundleBytes = 1 << 20;
+}  // namespace
+
+void Loop::post(Rank to, const std::vector<std::byte>& message) {
+  const Status status = LongMessages::cut(message, [&](std::span<const std::byte> part) {
+    route(parts_.transport->rank(), to, part);
+  });
+  if (!status.ok()) fail_job(status);
+}
+
+void Loop::route(Rank origin, Rank to, std::span<const std::byte> message) {
+  const Rank me = parts_.transport->rank();
+  const bool straight = !parts_.overlay || parts_.overlay->adjacent(me, to);
+  const Rank hop = straight ? to : parts_.overlay->next_hop(me, to);
+  // Where the way leads through a rank that has left, there is none but the straight one.
+  const bool cut = gone_[static_cast<std::size_t>(hop)];
+  if (origin == me && (straight || cut)) return parts_.transport->post(to, message);
+  parts_.transport->post(cut ? to : hop, encode_routed({origin, to, 0}, message));
+}
+
+void Loop::tell_everybody(const std::vector<std::byte>& message, Rank except) {
+  const Rank me = parts_.transport->rank();
+  if (parts_.overlay) {
+    flooded_.emplace(me, next_flood_);
+    floods_.push_back({{me, Route::kEverybody, next_flood_++}, message, me});
+    return pass_on();
+  }
+  for (const PeerInfo& peer : parts_.peers) {
+    if (peer.rank == me || peer.rank == except) continue;
+    if (!gone_[static_cast<std::size_t>(peer.rank)]) parts_.transport->post(peer.rank, message);
+  }
+}
+
+// What was told everybody goes on to those next to this rank. What came during one pass goes
+// together: at the end of a job of thousands, everybody tells everybody that it leaves.
+void Loop::pass_on() {
+  if (floods_.empty()) return;
+  const std::vector<Flood> floods = std::exchange(floods_, {});
+  for (const Rank to : parts_.overlay->adjacent_to(parts_.transport->rank())) {
+    if (gone_[static_cast<std::size_t>(to)]) continue;
+    std::vector<std::vector<std::byte>> messages;
+    std::size_t bytes = 0;
+    const auto send = [&] {
+      if (!messages.empty()) parts_.transport->post(to, encode_bundle(messages));
+      messages.clear();
+      bytes = 0;
+    };
+    for (const Flood& flood : floods) {
+      if (to == flood.from || to == flood.route.origin) continue;
+      messages.push_back(encode_routed(flood.route, flood.message));
+      bytes += messages.back().size();
+      if (bytes > kBundleBytes) send();
+    }
+    send();
+  }
+}
+
+// A message for this rank, for another one, or for everybody.
+void Loop::handle_routed(Rank from, const Control& control) {
+  const Route& route = control.route;
+  const Rank me = parts_.transport->rank();
+  const auto exists = [&](Rank rank) { return rank >= 0 && rank < parts_.transport->size(); };
+  const bool known = exists(route.origin) && route.origin != me &&
+                     (exists(route.to) || route.to == Route::kEverybody);
+  const bool nested = control.body.empty() ||
+                      control.body.front() == static_cast<std::byte>(ControlKind::routed) ||
+                      control.body.front() == static_cast<std::byte>(ControlKind::bundle);
+  if (!parts_.overlay || !known || nested) {
+    // What this rank has told everybody comes back to it where the ways form circles.
+    if (parts_.overlay && route.origin == me && route.to == Route::kEverybody) return;
+    return fail_job(lost(from, Status(Code::corrupted, "a routed message makes no sense")));
+  }
+  if (route.to == me) return handle(route.origin, control.body);
+  if (route.to != Route::kEverybody) {
+    if (!gone_[static_cast<std::size_t>(route.to)]) this->route(route.origin, route.to, control.body);
+    return;
+  }
+  if (!flooded_.emplace(route.origin, route.number).second) return;
+  floods_.push_back({route, {control.body.begin(), control.body.end()}, from});
+  passes_on_ = true;
+  handle(route.origin, control.body);
+  passes_on_ = false;
+}
+
+}  // namespace unisono::engine

@@ -72,18 +72,19 @@ inline void expect_rounded_once(DType dtype, ReduceOp op, const std::vector<Buff
   const auto actual = as_doubles(dtype, result);
   const double step = dtype == DType::f64 ? 0x1.0p-52 : 0x1.0p-23;
   const double relative = step * static_cast<double>(parts.size());
-  const auto rounded = [&](double value) {
-    Buffer out(size_of(dtype));
-    kernels::cast(dtype, out.data(), DType::f64, &value, 1);
-    return as_doubles(dtype, out)[0];
+  const auto rounded = [&](double factor) {
+    std::vector<double> values = exact;
+    for (double& value : values) value += factor * std::abs(value);
+    Buffer out(values.size() * size_of(dtype));
+    kernels::cast(dtype, out.data(), DType::f64, values.data(), values.size());
+    return as_doubles(dtype, out);
   };
+  const auto least = rounded(-relative), most = rounded(relative);
   ASSERT_EQ(actual.size(), exact.size());
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double slack = std::abs(exact[i]) * relative;
-    ASSERT_LE(rounded(exact[i] - slack), actual[i])
-        << name_of(dtype) << " " << name_of(op) << " element " << i;
-    ASSERT_GE(rounded(exact[i] + slack), actual[i])
-        << name_of(dtype) << " " << name_of(op) << " element " << i;
+    if (least[i] <= actual[i] && actual[i] <= most[i]) continue;
+    FAIL() << name_of(dtype) << " " << name_of(op) << " element " << i << ": " << actual[i]
+           << " is not " << exact[i] << " rounded once";
   }
 }
 

@@ -42,6 +42,11 @@ std::unique_ptr<CollectiveMachine> make_reducescatter_direct(MoveContext context
                                                              std::span<const std::byte> data,
                                                              const Extents& counts,
                                                              std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_reducescatter_halving(MoveContext context, DType dtype,
+                                                              ReduceOp op,
+                                                              std::span<const std::byte> data,
+                                                              const Extents& counts,
+                                                              std::span<std::byte> out);
 std::unique_ptr<CollectiveMachine> make_reducescatter_ring(MoveContext context, DType dtype,
                                                            ReduceOp op,
                                                            std::span<const std::byte> data,

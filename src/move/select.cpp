@@ -19,7 +19,6 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
-constexpr std::size_t kDirectScatterBytesMax = 512 << 10;
 
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);
@@ -72,9 +71,12 @@ using MakeReducescatter = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DT
                                                                  std::span<std::byte>);
 constexpr std::array kReducescatters = {
     RegistryRow<MakeReducescatter>{
-        "direct", "1 step, sends all parts but the own, one rounding in member order; up to 8 "
-                  "members or 512 KiB in all",
+        "direct", "1 step, sends all parts but the own, one rounding in member order; up to 8 members",
         make_reducescatter_direct},
+    RegistryRow<MakeReducescatter>{
+        "halving", "log2 n steps (+2 off powers of two), sends all parts but the own, one rounding; "
+                   "many members, up to 512 KiB in all",
+        make_reducescatter_halving},
     RegistryRow<MakeReducescatter>{
         "ring", "n-1 steps, sends all parts but one, one rounding; many members and large data",
         make_reducescatter_ring},
@@ -198,9 +200,10 @@ std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType
   }
   UNISONO_CHECK(total == data.size());
   UNISONO_CHECK(counts[static_cast<std::size_t>(context.me())] == out.size());
-  const bool direct = context.n() <= kDirectMembersMax || total <= kDirectScatterBytesMax;
-  return find_row(kReducescatters, direct ? "direct" : "ring")
-      ->make(context, dtype, op, data, counts, out);
+  const std::string_view algorithm = context.n() <= kDirectMembersMax ? "direct"
+                                     : total <= kHalvingBytesMax      ? "halving"
+                                                                      : "ring";
+  return find_row(kReducescatters, algorithm)->make(context, dtype, op, data, counts, out);
 }
 
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,

@@ -44,6 +44,7 @@ bool RoundsMachine::advance() {
     ++current_;
     pass_.moved = true;
   }
+  finish();
   return true;
 }
 

@@ -49,6 +49,8 @@ class RoundsMachine : public Machine {
   // Elements of a contribution or of partials; both ends of a stream cut them alike.
   void send(Round& round, kernels::Operand from, std::size_t count);
   void receive(Round& round, std::byte* to, bool partials, std::size_t count);
+  // Once, when the last round is over.
+  virtual void finish() {}
   void receive_and_reduce(Round& round, int member, const Reduction& reduction);
   std::size_t width(bool partials) const { return partials ? sizeof(float) : size_of(dtype_); }
   // The element so far behind another.

@@ -149,7 +149,7 @@ TEST(MoveContract, AllreduceLongerThanManySegments) {
     check_allreduce(algorithm, 3, DType::f16, ReduceOp::sum, 700'001, ++seed);
     check_allreduce(algorithm, 3, DType::i64, ReduceOp::sum, 500'000, ++seed);
     check_allreduce(algorithm, 9, DType::f32, ReduceOp::sum, 600'005, ++seed);
-    check_allreduce(algorithm, 11, DType::bf16, ReduceOp::sum, 900'001, ++seed);
+    check_allreduce(algorithm, 11, DType::bf16, ReduceOp::sum, 300'001, ++seed);
     check_allreduce(algorithm, 5, DType::u8, ReduceOp::max, 5 * 262'144 + 1, ++seed);
     if (HasFatalFailure()) return;
   }
@@ -273,7 +273,8 @@ void check_reducescatter(MakeReducescatter make, int n, DType dtype, ReduceOp op
 
 TEST(MoveContract, ReduceScatterRaggedByEveryAlgorithm) {
   std::uint64_t seed = 6000;
-  for (const auto make : {make_reducescatter_direct, make_reducescatter_ring}) {
+  for (const auto make :
+       {make_reducescatter_direct, make_reducescatter_halving, make_reducescatter_ring}) {
     for (int n = 1; n <= 17; ++n) {
       for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
         for (const std::size_t scale : {0u, 1u, 50u}) {
@@ -284,19 +285,19 @@ TEST(MoveContract, ReduceScatterRaggedByEveryAlgorithm) {
       }
     }
     check_reducescatter(make, 4, DType::f32, ReduceOp::sum, 900'000, ++seed);
-    check_reducescatter(make, 5, DType::bf16, ReduceOp::sum, 700'000, ++seed);
+    check_reducescatter(make, 6, DType::bf16, ReduceOp::sum, 700'000, ++seed);
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(MoveContract, ReduceScatterOfManyMembersGoesAroundARing) {
+TEST(MoveContract, ReduceScatterOfManyMembersGoesFromMemberToMember) {
   for (const std::size_t each : {std::size_t{4}, std::size_t{64} << 10}) {
     FakeHub hub(9, 6900);
     Team team(hub, first_ranks(9));
     Buffer data(9 * each), out(each);
     const auto machine = make_reducescatter(team.contexts[0], DType::f32, ReduceOp::sum, data,
                                             Extents(9, each), out);
-    const std::string_view name = each > 4 ? "reducescatter/ring" : "reducescatter/direct";
+    const std::string_view name = each > 4 ? "reducescatter/ring" : "reducescatter/halving";
     EXPECT_TRUE(machine->describe().starts_with(name)) << machine->describe();
   }
 }

@@ -156,19 +156,21 @@ TEST(MoveContract, AllreduceLongerThanManySegments) {
 }
 
 // Sizes around segments and slots, for which make test has no time.
-TEST(MoveContract, AllreduceOfEverySizeForEveryAlgorithmMemberCountAndDType) {
+class AllreduceSizes : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(Algorithms, AllreduceSizes, testing::ValuesIn(kAllreduces),
+                         [](const auto& algorithm) { return std::string(algorithm.param); });
+
+TEST_P(AllreduceSizes, ForEveryMemberCountAndDType) {
   if (!has_time()) GTEST_SKIP() << "only with UNISONO_SEED_FACTOR set, as make test-long does";
   std::uint64_t seed = 3500;
-  for (const auto algorithm : kAllreduces) {
-    for (int n = 1; n <= 17; ++n) {
-      for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
-        const auto element = static_cast<DType>(dtype);
-        const std::size_t segment = kSegmentBytes / size_of(element);
-        for (const std::size_t count : {segment - 1, segment + 1, 5 * segment + 3}) {
-          const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
-          check_allreduce(algorithm, n, element, op, count, ++seed);
-          if (HasFatalFailure()) return;
-        }
+  for (int n = 1; n <= 17; ++n) {
+    for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+      const auto element = static_cast<DType>(dtype);
+      const std::size_t segment = kSegmentBytes / size_of(element);
+      for (const std::size_t count : {segment - 1, segment + 1, 3 * segment + 3}) {
+        const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
+        check_allreduce(GetParam(), n, element, op, count, ++seed);
+        if (HasFatalFailure()) return;
       }
     }
   }

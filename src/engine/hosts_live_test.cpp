@@ -4,31 +4,17 @@
 // memory within hosts and messages between them, from submission to result.
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <string>
-#include <thread>
 
 #include "base/data/text.hpp"
-#include "engine/world.hpp"
+#include "engine/testing/thread_ranks.hpp"
 #include "kernels/kernels.hpp"
-#include "unisono/unisono.hpp"
 
 namespace unisono::engine {
 namespace {
 
-void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body,
-                  Options options = {}) {
-  ThreadWorld world(hosts * each);
-  world.core()->divide_into_hosts(each);
-  std::vector<std::thread> threads;
-  for (Rank rank = 0; rank < hosts * each; ++rank) {
-    threads.emplace_back([&, rank] {
-      auto engine = Engine::join(options, world, rank);
-      ASSERT_TRUE(engine.ok()) << engine.status().to_string();
-      body(*engine);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body) {
+  run_ranks(hosts * each, body, {}, each);
 }
 
 constexpr std::size_t kElements = 200'000;

@@ -54,7 +54,10 @@ class HierarchicalAllreduce final : public CollectiveMachine {
 
   Step step() override {
     bool advanced = false;
-    while (step_memory() | step_exchanges()) advanced = true;
+    for (bool moved = true; moved; advanced = advanced || moved) {
+      moved = step_memory();
+      moved = step_exchanges() || moved;
+    }
     if (gathered_ == chunks_) return Step::finished;
     return advanced ? Step::advanced : Step::waiting;
   }

@@ -21,7 +21,10 @@ class HostsMachine : public CollectiveMachine {
  public:
   Step step() final {
     bool advanced = false;
-    while (step_wire() | step_memory()) advanced = true;
+    for (bool moved = true; moved; advanced = advanced || moved) {
+      moved = step_wire();
+      moved = step_memory() || moved;
+    }
     if (chunks_done_ == chunks_ && wire_over_) return Step::finished;
     return advanced ? Step::advanced : Step::waiting;
   }

@@ -87,7 +87,7 @@ struct DirectWork {
   std::optional<PlanVote> vote = {};        // of this member; none when the bucket is not planned
   std::span<std::byte> scratch = {};        // of direct_scratch_bytes(), or none
   unsigned turn = 0;                        // < kDirectTurns; tells apart those under one bucket
-  bool partials = false;                    // regions' in are float32 partials of 16- or 8-bit floats
+  bool partials = false;                    // the inputs of regions are float32 partials
 };
 inline constexpr unsigned kDirectTurns = 4;
 // Beyond so many members "direct" has too many messages to be chosen.

@@ -71,11 +71,12 @@ using MakeReducescatter = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DT
                                                                  std::span<std::byte>);
 constexpr std::array kReducescatters = {
     RegistryRow<MakeReducescatter>{
-        "direct", "1 step, sends all parts but the own, one rounding in member order; up to 8 members",
+        "direct", "1 step, sends all parts but the own, one rounding in member order; up to 8 "
+                  "members",
         make_reducescatter_direct},
     RegistryRow<MakeReducescatter>{
-        "halving", "log2 n steps (+2 off powers of two), sends all parts but the own, one rounding; "
-                   "many members, up to 512 KiB in all",
+        "halving", "log2 n steps (+2 off powers of two), sends all parts but the own, one "
+                   "rounding; many members, up to 512 KiB in all",
         make_reducescatter_halving},
     RegistryRow<MakeReducescatter>{
         "ring", "n-1 steps, sends all parts but one, one rounding; many members and large data",

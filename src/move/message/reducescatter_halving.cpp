@@ -4,8 +4,8 @@
 // sends the half whose owners are on the other side and reduces the half it keeps, until it is left
 // with its own part. Members beyond a power of two fold into a neighbour first, which sends them
 // their part at the end (patterns.hpp).
-// Steps: log2 n, two more when n is not a power of two. Bytes sent per member: all parts but its own,
-// and the whole data where members fold. Wins with many members and data of middle size.
+// Steps: log2 n, two more when n is not a power of two. Bytes sent per member: all parts but its
+// own, and the whole data where members fold. Wins with many members and data of middle size.
 // 16- and 8-bit floats: the first round sends inputs as they are, later ones float32 partials; the
 // last reduction rounds. Each side reduces (lower) op (upper).
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // What machines share that go from round to round, each with a member to send to and one to receive
-// from: a round begins when the one before it is over. What comes may be reduced with what is there.
+// from: a round begins when the one before it is over. What comes may be reduced with what is here.
 // Sums of 16- and 8-bit floats are float32 partials until the last reduction rounds them; what no
 // member has reduced yet travels as it is.
 // Thread: the one that drives the engine.

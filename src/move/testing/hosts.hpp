@@ -32,8 +32,8 @@ struct Hosts {
       sets.push_back(Members::of(ranks, rank));
       auto groups = arena::group_by_host(
           sets.back(), [&](Rank a, Rank b) { return host_of(a) == host_of(b); });
-      teams.push_back({std::move(*groups), local[static_cast<std::size_t>(host_of(rank))]->make_team(
-                                               place_of(rank), 3)});
+      LocalTestHost& home = *local[static_cast<std::size_t>(host_of(rank))];
+      teams.push_back({std::move(*groups), home.make_team(place_of(rank), 3)});
     }
   }
   MoveContext context(std::size_t rank, std::uint64_t bucket) {

@@ -148,7 +148,7 @@ TEST(MoveContract, AllreduceLongerThanManySegments) {
     check_allreduce(algorithm, 2, DType::f32, ReduceOp::sum, 800'003, ++seed);
     check_allreduce(algorithm, 3, DType::f16, ReduceOp::sum, 700'001, ++seed);
     check_allreduce(algorithm, 3, DType::i64, ReduceOp::sum, 500'000, ++seed);
-    check_allreduce(algorithm, 9, DType::f32, ReduceOp::sum, 600'005, ++seed);
+    if (!short_of_time()) check_allreduce(algorithm, 9, DType::f32, ReduceOp::sum, 600'005, ++seed);
     check_allreduce(algorithm, 11, DType::bf16, ReduceOp::sum, 300'001, ++seed);
     check_allreduce(algorithm, 5, DType::u8, ReduceOp::max, 5 * 262'144 + 1, ++seed);
     if (HasFatalFailure()) return;

@@ -46,7 +46,7 @@ class DoublingMachine : public RoundsMachine {
 
   bool takes_part() const { return context_.n() > 1 && !pattern_.sits_out(); }
 
-  // In this round: gives some of the elements that are held away and reduces others with what comes.
+  // In this round: gives some of the elements that are held away, reduces others with what comes.
   void exchange(int round, unsigned number, patterns::Slice given, patterns::Slice kept) {
     const int partner = pattern_.partner(round);
     Round& both = add_round(partner, Phase::round, number);

@@ -4,8 +4,8 @@
 // hold, each sends the half it gives away and reduces the half it keeps. When every member is left
 // with one block, the rounds run backwards and the blocks are put together again.
 // Steps: 2 log2 n, two more when n is not a power of two. Bytes sent per member: 2 (n-1)/n of the
-// data, and the whole data twice where members fold. Wins with many members and data of middle size,
-// where a ring has too many steps.
+// data, and the whole data twice where members fold. Wins with many members and data of middle
+// size, where a ring has too many steps.
 // 16- and 8-bit floats: the first halving, which moves the most, sends inputs as they are, later
 // ones float32 partials: up to 2.5 times the data in all with 16 bits, 3.5 with 8. That pays where
 // direct, which sends less and rounds once as well, has too many messages: beyond 8 members.

@@ -4,8 +4,8 @@
 // the same place on their hosts gather each other's parts around a ring, so that every part reaches
 // every host once, and the members of a host copy the parts that others of it received from their
 // windows.
-// Steps: h-1 between h hosts, and one in memory for each chunk. Bytes received per host: the parts of
-// the other hosts once, where flat every rank of it would receive them.
+// Steps: h-1 between h hosts, and one in memory for each chunk. Bytes received per host: the parts
+// of the other hosts once, where flat every rank of it would receive them.
 //
 // What a member shows is a column: the parts of the members with its place, its own first and then
 // in the order in which they come around the ring.

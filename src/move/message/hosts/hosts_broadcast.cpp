@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// broadcast, hierarchical, for members on several hosts with equally many on each: of every host the
-// member with the root's place receives the data, down a tree of these, and the others of its host
-// copy it from its window.
+// broadcast, hierarchical, for members on several hosts with equally many on each: of every host
+// the member with the root's place receives the data, down a tree of these, and the others of its
+// host copy it from its window.
 // Steps: log2 h between h hosts, and one in memory for each chunk. Bytes sent by the root's host:
 // log2 h times the data, however many ranks the hosts have.
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What collectives share that bring data to each host once, by messages, and from there to its other
-// ranks through shared memory. What passes through memory does so in chunks, a step for each, in an
-// order that all members of a host know; a member begins one when the bytes that it shows are here,
-// while the messages with later bytes are on their way.
+// What collectives share that bring data to each host once, by messages, and from there to its
+// other ranks through shared memory. What passes through memory does so in chunks, a step for each,
+// in an order that all members of a host know; a member begins one when the bytes that it shows are
+// here, while the messages with later bytes are on their way.
 // Thread: the one that drives the engine.
 #pragma once
 

@@ -11,8 +11,8 @@
 // wire, or where the paths between hosts are several.
 //
 // 16- and 8-bit floats: partials in float32 make the reducing half longer: 3 (n-1)/n of the data
-// with 16 bits, 5 (n-1)/n with 8, less the first step. That pays where direct, which sends 2 (n-1)/n
-// and rounds once as well, has too many messages: beyond 8 members.
+// with 16 bits, 5 (n-1)/n with 8, less the first step. That pays where direct, which sends
+// 2 (n-1)/n and rounds once as well, has too many messages: beyond 8 members.
 #include <cstring>
 #include <deque>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Some data on its way around one ring of all members. In step t every member sends slice (p - t),
 // where p is its position on the ring, to its right and receives slice (p - t - 1) from its left,
-// which it sends on in step t + 1. A ring that reduces does so for n-1 steps; the last of them leaves
-// each member with one finished slice. A ring that gathers passes finished slices on for n-1 steps.
+// which it sends on in step t + 1. A ring that reduces does so for n-1 steps; the last of them
+// leaves each member with one finished slice. A ring that gathers passes those on for n-1 steps.
 // A slice is cut into segments; one is reduced while the next travels. The segments a member
 // receives are, in order, those it sends from step 1 on, so both are one list.
 //
@@ -46,8 +46,8 @@ class RingPart {
 
   void advance(Pass& pass);
   bool finished() const { return sends_done_ == sent_end_ && receives_done_ == receives(); }
-  // Of a ring that only gathers: how many elements are here, of the own slice and of those before it
-  // on the ring, in that order.
+  // Of a ring that only gathers: how many elements are here, of the own slice and of those before
+  // it on the ring, in that order.
   std::size_t elements_here() const { return elements_here_; }
   std::size_t receives() const { return segments_.size() - first_received_; }
   std::size_t receives_done() const { return receives_done_; }

@@ -15,6 +15,8 @@ namespace unisono::arena {
 struct HostGroups {
   Members here;    // the members on this rank's host
   Members across;  // of every host the member with this rank's place among its own
+  // All members by host and place. Hosts are in the order of their first members.
+  std::vector<std::vector<Rank>> hosts = {};
 };
 
 // None unless the members are on several hosts with equally many on each, two at least.
@@ -49,7 +51,8 @@ std::optional<HostGroups> group_by_host(const Members& members, Shares shares) {
     std::vector<Rank> across;
     for (const std::vector<Rank>& each_host : hosts) across.push_back(each_host[place]);
     std::sort(across.begin(), across.end());
-    return HostGroups{Members::of(host, self), Members::of(std::move(across), self)};
+    Members here = Members::of(host, self);
+    return HostGroups{std::move(here), Members::of(std::move(across), self), std::move(hosts)};
   }
   return std::nullopt;
 }

@@ -35,6 +35,8 @@ TEST(HostGroups, RanksMayBeDealtInAnyOrder) {
     EXPECT_EQ(found->across.count(), 2);
   }
   EXPECT_EQ(groups(hosts, {0, 1, 2, 3}, 3)->across.ranks, RankList({2, 3}));
+  const std::vector<std::vector<Rank>> by_host = {{0, 3}, {1, 2}};
+  EXPECT_EQ(groups(hosts, {0, 1, 2, 3}, 2)->hosts, by_host);
 }
 
 TEST(HostGroups, AreNoneWhereTheyWouldNotHelp) {

@@ -32,11 +32,19 @@ void WorldCore::show(Rank rank, const arena::Neighbourhood& mine, const Doorbell
 
 void WorldCore::meet(Rank rank, arena::Neighbourhood& mine) const {
   std::lock_guard lock(mutex_);
+  const auto host_of = [&](std::size_t peer) {
+    return peer / static_cast<std::size_t>(ranks_per_host_);
+  };
+  std::vector shares(shown_.size(), std::vector<bool>(shown_.size()));
   for (std::size_t peer = 0; peer < shown_.size(); ++peer) {
-    if (static_cast<Rank>(peer) == rank) continue;
+    for (std::size_t other = 0; other < shown_.size(); ++other) {
+      shares[peer][other] = host_of(peer) == host_of(other);
+    }
+    const bool here = host_of(peer) == host_of(static_cast<std::size_t>(rank));
+    if (static_cast<Rank>(peer) == rank || !here) continue;
     mine.add(static_cast<Rank>(peer), shown_[peer].segment, shown_[peer].bell, shown_[peer].page);
   }
-  mine.settle(std::vector(shown_.size(), std::vector<bool>(shown_.size(), true)));
+  mine.settle(std::move(shares));
 }
 
 }  // namespace unisono::engine

@@ -16,7 +16,11 @@ namespace unisono::engine {
 
 class WorldCore {
  public:
-  explicit WorldCore(int size) : inproc_(size), shown_(static_cast<std::size_t>(size)) {}
+  explicit WorldCore(int size)
+      : inproc_(size), ranks_per_host_(size), shown_(static_cast<std::size_t>(size)) {}
+  // From here on only so many neighbouring ranks share memory, as if each of these groups had a
+  // host of its own; called before anybody joins.
+  void divide_into_hosts(int ranks_per_host) { ranks_per_host_ = ranks_per_host; }
   transport::InprocWorld& inproc() { return inproc_; }
   // Returns refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);
@@ -27,6 +31,7 @@ class WorldCore {
 
  private:
   transport::InprocWorld inproc_;
+  int ranks_per_host_;
   mutable std::mutex mutex_;
   std::optional<Options> agreed_;
   struct Shown {

@@ -23,6 +23,21 @@ void reduce(DType dtype, ReduceOp op, void* accumulator, const void* other, std:
 void reduce_many(DType dtype, ReduceOp op, void* out, std::span<const void* const> inputs,
                  std::size_t count);
 
+// Whether what has been reduced of some of the inputs must be kept in float32 so that the whole
+// rounds once: sums and products of 16- and 8-bit floats. Minima and the like never round.
+bool wants_partials(DType dtype, ReduceOp op);
+
+// Elements of a dtype, or float32 partials of them.
+struct Operand {
+  const void* at = nullptr;
+  bool partial = false;
+};
+// The same as reduce_many() where some inputs, or the result, are float32 partials: computed in
+// float32, and rounded where the result is none. Every block of elements is read before its result
+// is written, upwards, so out may be an input of its own width, or end where a shorter one ends.
+void reduce_partials(DType dtype, ReduceOp op, void* out, bool out_partial,
+                     std::span<const Operand> inputs, std::size_t count);
+
 // out[i] = in[i] * factor; out may equal in. Integers are scaled in double and truncated toward
 // zero, 16- and 8-bit floats in float32. factor 1 is a plain copy.
 void scale(DType dtype, void* out, const void* in, double factor, std::size_t count);

@@ -26,6 +26,32 @@ std::unique_ptr<CollectiveMachine> make_allreduce_double_tree(MoveContext contex
                                                               std::span<std::byte> data);
 std::unique_ptr<CollectiveMachine> make_allreduce_ring(MoveContext context, DType dtype,
                                                        ReduceOp op, std::span<std::byte> data);
+std::unique_ptr<CollectiveMachine> make_allreduce_rings(MoveContext context, DType dtype,
+                                                        ReduceOp op, std::span<std::byte> data);
+// The same of contributions that are float32 partials of 16- or 8-bit floats.
+std::unique_ptr<CollectiveMachine> make_ring_of_partials(MoveContext context, DType dtype,
+                                                         ReduceOp op,
+                                                         std::span<const std::byte> partials,
+                                                         std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_halving_of_partials(MoveContext context, DType dtype,
+                                                            ReduceOp op,
+                                                            std::span<const std::byte> partials,
+                                                            std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_reducescatter_direct(MoveContext context, DType dtype,
+                                                             ReduceOp op,
+                                                             std::span<const std::byte> data,
+                                                             const Extents& counts,
+                                                             std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_reducescatter_halving(MoveContext context, DType dtype,
+                                                              ReduceOp op,
+                                                              std::span<const std::byte> data,
+                                                              const Extents& counts,
+                                                              std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_reducescatter_ring(MoveContext context, DType dtype,
+                                                           ReduceOp op,
+                                                           std::span<const std::byte> data,
+                                                           const Extents& counts,
+                                                           std::span<std::byte> out);
 // The member's own part is already in place in out.
 std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
                                                          std::span<const std::byte> mine,
@@ -35,5 +61,16 @@ std::unique_ptr<CollectiveMachine> make_allgather_ring(MoveContext context,
                                                        std::span<const std::byte> mine,
                                                        const Extents& counts,
                                                        std::span<std::byte> out);
+
+// context.host is not null.
+std::unique_ptr<CollectiveMachine> make_allgather_hierarchical(MoveContext context,
+                                                               std::span<const std::byte> mine,
+                                                               const Extents& counts,
+                                                               std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_broadcast_tree(MoveContext context, int root,
+                                                       std::span<std::byte> data);
+// context.host is not null.
+std::unique_ptr<CollectiveMachine> make_broadcast_hierarchical(MoveContext context, int root,
+                                                               std::span<std::byte> data);
 
 }  // namespace unisono::move

@@ -75,17 +75,19 @@ std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, Mo
 // Regions have the same lengths, in the same order, on all members.
 struct Region {
   std::span<const std::byte> in;
-  std::span<std::byte> out = {};            // as long as in, and may be the same bytes
+  std::span<std::byte> out = {};            // as long as in, and may be the same bytes; shorter
+                                            // where in holds partials
   std::int64_t divisor = 1;                 // average
   double postscale = 1.0;
 };
 struct DirectWork {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;                 // of the results
   ReduceOp op = ReduceOp::sum;
   std::vector<Region> regions = {};
   std::optional<PlanVote> vote = {};        // of this member; none when the bucket is not planned
   std::span<std::byte> scratch = {};        // of direct_scratch_bytes(), or none
   unsigned turn = 0;                        // < kDirectTurns; tells apart those under one bucket
+  bool partials = false;                    // the inputs of regions are float32 partials
 };
 inline constexpr unsigned kDirectTurns = 4;
 // Beyond so many members "direct" has too many messages to be chosen.
@@ -105,7 +107,7 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
 std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
                                                   std::span<std::byte> data);
 // data holds all parts (counts in bytes, multiples of the element size); out receives part me,
-// reduced in member order.
+// reduced in an order that only the members decide, with one rounding.
 std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
                                                       ReduceOp op,
                                                       std::span<const std::byte> data,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "kernels/kernels.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/registry.hpp"
 #include "move/algorithms.hpp"
@@ -31,6 +32,7 @@ constexpr std::array kAllreduces = {
     registry_row<MakeAllreduce>(kAlgorithmChoices, "tree", make_allreduce_tree),
     registry_row<MakeAllreduce>(kAlgorithmChoices, "double_tree", make_allreduce_double_tree),
     registry_row<MakeAllreduce>(kAlgorithmChoices, "hierarchical", make_allreduce_hierarchical),
+    registry_row<MakeAllreduce>(kAlgorithmChoices, "rings", make_allreduce_rings),
 };
 static_assert(all_have_rows(kAlgorithmChoices, kAllreduces));
 
@@ -44,14 +46,45 @@ constexpr std::array kAllgathers = {
     RegistryRow<MakeAllgather>{
         "ring", "n-1 steps, sends all parts but one; many members and large data",
         make_allgather_ring},
+    RegistryRow<MakeAllgather>{
+        "hierarchical", "between hosts around a ring, so that each receives every part once, then "
+                        "within each through shared memory; several hosts with equally many ranks, "
+                        "more than 64 KiB in all",
+        make_allgather_hierarchical},
+};
+
+using MakeBroadcast = std::unique_ptr<CollectiveMachine> (*)(MoveContext, int root,
+                                                             std::span<std::byte>);
+constexpr std::array kBroadcasts = {
+    RegistryRow<MakeBroadcast>{
+        "tree", "log2 n steps, the root sends log2 n times the data, segments are pipelined",
+        make_broadcast_tree},
+    RegistryRow<MakeBroadcast>{
+        "hierarchical", "the tree with one receiver on each host, whose window the others of it "
+                        "copy; several hosts with equally many ranks, more than 64 KiB",
+        make_broadcast_hierarchical},
+};
+
+using MakeReducescatter = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
+                                                                 std::span<const std::byte>,
+                                                                 const Extents&,
+                                                                 std::span<std::byte>);
+constexpr std::array kReducescatters = {
+    RegistryRow<MakeReducescatter>{
+        "direct", "1 step, sends all parts but the own, one rounding in member order; up to 8 "
+                  "members",
+        make_reducescatter_direct},
+    RegistryRow<MakeReducescatter>{
+        "halving", "log2 n steps (+2 off powers of two), sends all parts but the own, one "
+                   "rounding; many members, up to 512 KiB in all",
+        make_reducescatter_halving},
+    RegistryRow<MakeReducescatter>{
+        "ring", "n-1 steps, sends all parts but one, one rounding; many members and large data",
+        make_reducescatter_ring},
 };
 
 // Algorithms that are never chosen by name.
 constexpr std::array kOthers = {
-    AlgorithmRow{Collective::broadcast, MovesBy::messages, "tree",
-                 "log2 n steps, the root sends log2 n times the data, segments are pipelined"},
-    AlgorithmRow{Collective::reducescatter, MovesBy::messages, "direct",
-                 "1 step, sends all parts but the own, one rounding in member order"},
     AlgorithmRow{Collective::alltoall, MovesBy::messages, "pairwise",
                  "1 step, sends all parts but the own, destinations rotated"},
     AlgorithmRow{Collective::barrier, MovesBy::messages, "dissemination",
@@ -74,7 +107,9 @@ constexpr std::array kOthers = {
 };
 
 constexpr auto kTable = [] {
-  std::array<AlgorithmRow, kAllreduces.size() + kAllgathers.size() + kOthers.size()> table{};
+  std::array<AlgorithmRow, kAllreduces.size() + kAllgathers.size() + kReducescatters.size() +
+                               kBroadcasts.size() + kOthers.size()>
+      table{};
   auto out = table.begin();
   for (const auto& row : kAllreduces) {
     *out++ = {Collective::allreduce, MovesBy::messages, row.name, row.about};
@@ -82,25 +117,41 @@ constexpr auto kTable = [] {
   for (const auto& row : kAllgathers) {
     *out++ = {Collective::allgather, MovesBy::messages, row.name, row.about};
   }
+  for (const auto& row : kReducescatters) {
+    *out++ = {Collective::reducescatter, MovesBy::messages, row.name, row.about};
+  }
+  for (const auto& row : kBroadcasts) {
+    *out++ = {Collective::broadcast, MovesBy::messages, row.name, row.about};
+  }
   for (const AlgorithmRow& row : kOthers) *out++ = row;
   return table;
 }();
 
-bool rounds_coarsely(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f8e4m3 ||
-         dtype == DType::f8e5m2;
+// The one rule which algorithm may run. All of them keep partials of 16- and 8-bit floats in
+// float32, so that no dtype excludes any; only hosts may be missing.
+bool may_run(std::string_view algorithm, const MoveContext& context) {
+  return algorithm != "hierarchical" || context.host != nullptr;
 }
+
+// Whether partials are longer than what they are partials of, so that few members rather send all
+// of theirs to the owner.
+bool widens(DType dtype) { return kernels::wants_partials(dtype, ReduceOp::sum); }
 
 // All members must choose alike, so only what all know decides.
 std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
                                   std::size_t bytes) {
-  const bool lacks_hosts = asked == "hierarchical" && context.host == nullptr;
-  if (asked != "auto" && !lacks_hosts) return asked;
-  if (rounds_coarsely(dtype)) return "direct";
-  if (bytes <= kDoublingBytesMax) return "recursive_doubling";
-  if (context.host != nullptr && bytes > kFlatBytesMax) return "hierarchical";
-  if (context.n() <= kDirectMembersMax) return "direct";
+  if (asked != "auto" && may_run(asked, context)) return asked;
+  const bool few = context.n() <= kDirectMembersMax;
+  if (bytes <= kDoublingBytesMax) return few && widens(dtype) ? "direct" : "recursive_doubling";
+  if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
+  if (few) return "direct";
   return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
+}
+
+std::string_view choose_allgather(const MoveContext& context, std::size_t bytes) {
+  if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
+  const bool direct = context.n() <= kDirectMembersMax || bytes <= kDirectGatherBytesMax;
+  return direct ? "direct" : "ring";
 }
 
 }  // namespace
@@ -128,8 +179,32 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
   }
   UNISONO_CHECK(total == out.size());
   if (!mine.empty()) std::memcpy(out.data() + start, mine.data(), mine.size());
-  const bool direct = context.n() <= kDirectMembersMax || total <= kDirectGatherBytesMax;
-  return find_row(kAllgathers, direct ? "direct" : "ring")->make(context, mine, counts, out);
+  return find_row(kAllgathers, choose_allgather(context, total))->make(context, mine, counts, out);
+}
+
+std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
+                                                  std::span<std::byte> data) {
+  UNISONO_CHECK(root >= 0 && root < context.n());
+  const bool by_host = data.size() > kFlatBytesMax && may_run("hierarchical", context);
+  return find_row(kBroadcasts, by_host ? "hierarchical" : "tree")->make(context, root, data);
+}
+
+std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
+                                                      ReduceOp op,
+                                                      std::span<const std::byte> data,
+                                                      Extents counts, std::span<std::byte> out) {
+  UNISONO_CHECK(counts.size() == static_cast<std::size_t>(context.n()));
+  std::size_t total = 0;
+  for (const std::size_t count : counts) {
+    UNISONO_CHECK(count % size_of(dtype) == 0);
+    total += count;
+  }
+  UNISONO_CHECK(total == data.size());
+  UNISONO_CHECK(counts[static_cast<std::size_t>(context.me())] == out.size());
+  const std::string_view algorithm = context.n() <= kDirectMembersMax ? "direct"
+                                     : total <= kHalvingBytesMax      ? "halving"
+                                                                      : "ring";
+  return find_row(kReducescatters, algorithm)->make(context, dtype, op, data, counts, out);
 }
 
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,

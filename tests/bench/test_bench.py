@@ -66,7 +66,7 @@ def test_all_algorithms_over_tcp():
                    "all")
     assert {row["algorithm"] for row in rows} == {
         "auto", "ring", "recursive_doubling", "direct", "halving_doubling", "tree", "double_tree",
-        "hierarchical"}
+        "rings", "hierarchical"}
     assert all(row["checked"] and row["transport"] == "tcp" for row in rows)
 
 

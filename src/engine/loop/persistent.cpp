@@ -30,9 +30,9 @@ Status PersistentRunner::start(Pending& pending) {
   pendings.push_back(std::move(pending));
   active_ = run::make_run(
       prototype_, std::move(pendings),
-      run::RunContext{parts_.shared->transport, &parts_.members, parts_.team.get(), nullptr,
-                      parts_.shared->buffers, parts_.shared->options, &next_move_, 1,
-                      run::persistent_moves(parts_.index)});
+      run::RunContext{parts_.shared->transport, &parts_.members, parts_.team.get(),
+                      parts_.host.get(), parts_.shared->buffers, parts_.shared->options,
+                      &next_move_, 1, run::persistent_moves(parts_.index)});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {

@@ -17,7 +17,8 @@ struct PersistentParts {
   std::uint32_t index = 0;  // among the live ones of its set, the same on all members
   Members members;
   Response response;                        // what was agreed
-  std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
+  std::unique_ptr<move::LocalTeam> team;    // null: members do not all share memory
+  std::unique_ptr<move::HostTeam> host;     // of members on several hosts, or null
   const SharedParts* shared = nullptr;
 };
 
@@ -39,6 +40,7 @@ class PersistentRunner {
   // The same on every member and never that of another operation, whereas numbers are used again.
   std::uint64_t identity() const { return prototype_.identity; }
   move::LocalTeam* team() const { return parts_.team.get(); }
+  move::HostTeam* host() const { return parts_.host.get(); }
   std::size_t bytes() const { return prototype_.bytes; }
   const Request& request() const { return prototype_.responses.front().tensors.front(); }
   // Takes the operation, and resolves it when it cannot be started.

@@ -28,7 +28,7 @@ void Loop::offer_board_slots(Request& request) {
                                      : Members::of(request.members, parts_.transport->rank());
   const auto teams = static_cast<std::size_t>(parts_.shared.options->teams);
   const std::size_t count = persistent ? 1 : teams;
-  const bool in_memory = shares_memory(members) || (!persistent && host_groups(members));
+  const bool in_memory = shares_memory(members) || host_groups(members);
   if (members.me < 0 || !in_memory || count > arena::SlotLease::kMax) return;
   if (places_.free() < count) reap();
   arena::SlotLease lease(places_, count, parts_.neighbourhood->own());
@@ -167,6 +167,7 @@ std::int64_t Loop::open_persistent(const Members& members, const Response& respo
     board_slots.push_back(static_cast<std::uint64_t>(packed));
   }
   auto team = open_team(members, board_slots, 0);
+  auto host = team == nullptr ? open_host_team(members, board_slots, 0) : nullptr;
   const Request& request = response.tensors.front();
   if (team == nullptr && shares_memory(members)) {
     log_line(
@@ -182,7 +183,7 @@ std::int64_t Loop::open_persistent(const Members& members, const Response& respo
   OpenPersistent& persistent = persistents_[id];
   persistent.lease = take_offer(request);
   persistent.runner = std::make_unique<PersistentRunner>(PersistentParts{
-      index, members, response, std::move(team), &parts_.shared});
+      index, members, response, std::move(team), std::move(host), &parts_.shared});
   // A member may have left between the agreement and now; it has never run this operation.
   for (const Rank rank : members.ranks) {
     if (!blame_.leavers.has_told(rank) && !gone_[static_cast<std::size_t>(rank)]) continue;
@@ -207,6 +208,9 @@ void Loop::close(OpenPersistent persistent, const Status& why) {
   closing.persistent = std::move(persistent.runner);
   if (move::LocalTeam* team = closing.persistent->team()) {
     closing.teams.push_back({team, closing.persistent->members()});
+  }
+  if (move::HostTeam* host = closing.persistent->host()) {
+    closing.teams.push_back({host->team.get(), host->groups.here});
   }
   begin_closing(std::move(closing));
 }

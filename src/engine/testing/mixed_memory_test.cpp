@@ -297,13 +297,15 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MixedMemory,
                          testing::Values(std::pair{2, "auto"}, std::pair{3, "auto"},
                                          std::pair{4, "auto"}, std::pair{5, "auto"},
                                          std::pair{2, "tcp"}, std::pair{3, "tcp"},
-                                         std::pair{4, "tcp"}),
+                                         std::pair{4, "tcp"}, std::pair{4, "hosts"},
+                                         std::pair{6, "hosts"}),
                          [](const auto& row) { return cat(row.param.second, row.param.first); });
 
 TEST_P(MixedMemory, WritesRightAfterCompletionReachNobodysResult) {
   const int n = GetParam().first;
   Options options;
-  options.transport = GetParam().second;
+  const bool on_two_hosts = GetParam().second == std::string_view("hosts");
+  if (!on_two_hosts) options.transport = GetParam().second;
   if (n == 4) options.teams = 2;
   const std::uint64_t operations = rounds() / 4;
   run_ranks(n, [&](Engine& engine) {
@@ -315,7 +317,7 @@ TEST_P(MixedMemory, WritesRightAfterCompletionReachNobodysResult) {
       if (testing::Test::HasFailure()) return;
       done += episode.draws.size();
     }
-  }, options);
+  }, options, on_two_hosts ? n / 2 : 0);
 }
 
 // Tensors of one group whose memory overlaps: every sum is that of what was there before.

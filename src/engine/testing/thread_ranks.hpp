@@ -9,12 +9,16 @@
 #include <thread>
 #include <vector>
 
+#include "engine/world.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono::engine {
 
-inline void run_ranks(int size, const std::function<void(Engine&)>& body, Options options = {}) {
+// ranks_per_host: how many share memory, as if they were on a host of their own; 0: all.
+inline void run_ranks(int size, const std::function<void(Engine&)>& body, Options options = {},
+                      int ranks_per_host = 0) {
   ThreadWorld world(size);
+  if (ranks_per_host > 0) world.core()->divide_into_hosts(ranks_per_host);
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {

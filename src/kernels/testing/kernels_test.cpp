@@ -280,5 +280,42 @@ TEST(Kernels, CastsRoundOnceAndSaturate) {
   EXPECT_EQ(bytes[3], 0);
 }
 
+// Taking inputs in one by one, with what there is so far in float32, comes to the same as taking
+// them all at once; inputs may become partials where they lie.
+TEST(Kernels, PartialsLoseNothing) {
+  Rng rng(77);
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::product}) {
+      ASSERT_TRUE(wants_partials(dtype, op));
+      for (const std::size_t count : {0u, 1u, 5u, 1023u, 1024u, 3000u}) {
+        const std::size_t width = size_of(dtype);
+        std::vector<std::vector<std::byte>> inputs;
+        std::vector<const void*> places;
+        for (int i = 0; i < 4; ++i) inputs.push_back(random_elements(dtype, count, rng));
+        for (const auto& input : inputs) places.push_back(input.data());
+        std::vector<std::byte> expected(count * width), actual(count * width);
+        reduce_many(dtype, op, expected.data(), places, count);
+
+        std::vector<std::byte> partials(count * sizeof(float));
+        std::byte* end = partials.data() + partials.size() - count * width;
+        if (count > 0) std::memcpy(end, inputs[0].data(), count * width);
+        const Operand both[] = {{end}, {inputs[1].data()}};
+        reduce_partials(dtype, op, partials.data(), true, both, count);
+        const Operand more[] = {{partials.data(), true}, {inputs[2].data()}};
+        reduce_partials(dtype, op, partials.data(), true, more, count);
+        const Operand last[] = {{partials.data(), true}, {inputs[3].data()}};
+        reduce_partials(dtype, op, actual.data(), false, last, count);
+        for (std::size_t i = 0; i < count; ++i) {
+          if (is_nan_at(dtype, expected.data(), i) && is_nan_at(dtype, actual.data(), i)) continue;
+          ASSERT_EQ(std::memcmp(&expected[i * width], &actual[i * width], width), 0)
+              << name_of(dtype) << " " << name_of(op) << " element " << i;
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(wants_partials(DType::f32, ReduceOp::sum));
+  EXPECT_FALSE(wants_partials(DType::bf16, ReduceOp::max));
+}
+
 }  // namespace
 }  // namespace unisono::kernels

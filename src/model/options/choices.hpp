@@ -70,11 +70,13 @@ inline constexpr OptionChoice kAlgorithmChoices[] = {
     {"recursive_doubling",
      "log2 n steps (+2 off powers of two), sends log2 n times the data; up to 16 KiB"},
     {"direct", "2 steps, sends 2(n-1)/n of the data, one rounding in rank order; up to 8 ranks, "
-               "16- and 8-bit floats, deterministic runs"},
+               "deterministic runs"},
     {"halving_doubling", "2 log2 n steps (+2 off powers of two), sends 2(n-1)/n of the data; many "
                          "ranks, 16 to 512 KiB"},
     {"tree", "2 log2 n steps, sends up to 3 times the data, segments are pipelined"},
     {"double_tree", "the same on two trees with half of the data each, sends twice the data"},
+    {"rings", "two or four rings in different orders and directions with a part of the data each; "
+              "where one stream does not fill the wire"},
     {"hierarchical", "within each host through shared memory, then direct between hosts, of which "
                      "each sends 2(h-1)/h of the data; several hosts with equally many ranks"},
 };

@@ -97,7 +97,10 @@ class AdasumMessages final : public CollectiveMachine {
 
   void gather() {
     phase_ = Phase::gather;
-    machine_ = make_allgather(contexts_[2], {own_base(), own_}, shares_, data_);
+    // Whoever steps this machine does not know of memory that another one may wait for.
+    MoveContext flat = contexts_[2];
+    flat.host = nullptr;
+    machine_ = make_allgather(flat, {own_base(), own_}, shares_, data_);
   }
 
   const AdasumContexts contexts_;

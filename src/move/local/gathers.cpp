@@ -83,44 +83,50 @@ class WindowReader : public LocalMachine {
   std::size_t shown_ = 0, window_offset_ = 0;
 };
 
-struct Copy {
-  int member;
-  std::size_t from, to, bytes;              // offset in its window, offset in out
-};
+std::size_t bytes_in(const std::vector<std::span<const std::byte>>& pieces) {
+  std::size_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.size();
+  return bytes;
+}
 
-// Shows one whole span and makes a list of copies.
+// Shows pieces back to back and makes a list of copies; of its own only when it is one piece.
 class CopyMachine final : public WindowReader {
  public:
-  CopyMachine(const LocalTurn& turn, std::string_view what, std::span<const std::byte> mine,
-               std::vector<Copy> copies, std::span<std::byte> out, int only_from = -1)
-      : WindowReader(turn, mine.size(), only_from), what_(what), mine_(mine),
-        copies_(std::move(copies)), out_(out) {}
+  CopyMachine(const LocalTurn& turn, std::string_view what,
+              std::vector<std::span<const std::byte>> mine, std::vector<LocalCopy> copies,
+              int only_from = -1)
+      : WindowReader(turn, bytes_in(mine), only_from), what_(what), mine_(std::move(mine)),
+        copies_(std::move(copies)) {}
 
  private:
   std::string_view what() const override { return what_; }
   void show(std::size_t begin, std::size_t end) override {
-    std::memcpy(window_ + begin, mine_.data() + begin, end - begin);
+    std::size_t at = 0;
+    for (const auto& piece : mine_) {
+      const std::size_t from = std::max(begin, at), to = std::min(end, at + piece.size());
+      if (from < to) std::memcpy(window_ + from, piece.data() + (from - at), to - from);
+      at += piece.size();
+    }
   }
   bool take_some() override {
-    while (next_ < copies_.size() && taken_ == copies_[next_].bytes) {
+    while (next_ < copies_.size() && taken_ == copies_[next_].to.size()) {
       ++next_;
       taken_ = 0;
     }
     if (next_ == copies_.size()) return true;
-    const Copy& copy = copies_[next_];
-    const std::size_t bytes = std::min(kTakeBytes, copy.bytes - taken_);
-    const std::byte* from = copy.member == me()
-                                ? mine_.data() + copy.from
-                                : window_of(copy.member, copy.from + copy.bytes) + copy.from;
-    std::memcpy(out_.data() + copy.to + taken_, from + taken_, bytes);
+    const LocalCopy& copy = copies_[next_];
+    const std::size_t bytes = std::min(kTakeBytes, copy.to.size() - taken_);
+    const std::byte* from =
+        copy.member == me() ? mine_.front().data() + copy.from
+                            : window_of(copy.member, copy.from + copy.to.size()) + copy.from;
+    std::memcpy(copy.to.data() + taken_, from + taken_, bytes);
     taken_ += bytes;
     return false;
   }
 
   std::string_view what_;
-  std::span<const std::byte> mine_;
-  std::vector<Copy> copies_;
-  std::span<std::byte> out_;
+  std::vector<std::span<const std::byte>> mine_;
+  std::vector<LocalCopy> copies_;
   std::size_t next_ = 0, taken_ = 0;
 };
 
@@ -139,25 +145,27 @@ class Reducescatter final : public WindowReader {
   }
   bool take_some() override {
     const std::size_t element = size_of(work_.dtype);
-    const std::size_t bytes = std::min(kTakeBytes, out_.size() - reduced_);
-    if (bytes > 0) {
-      const void* inputs[arena::kMembersMax];
+    const std::size_t out_element = work_.partials ? sizeof(float) : element;
+    const std::size_t all = out_.size() / out_element;
+    const std::size_t count = std::min(kTakeBytes / element, all - reduced_);
+    if (count > 0) {
+      kernels::Operand inputs[arena::kMembersMax];
       for (int member = 0; member < n(); ++member) {
-        inputs[member] = window_of(member, work_.bytes) + mine_begin_ + reduced_;
+        inputs[member] = {window_of(member, work_.bytes) + mine_begin_ + reduced_ * element};
       }
-      kernels::reduce_many(work_.dtype, work_.op, out_.data() + reduced_,
-                           {inputs, static_cast<std::size_t>(n())}, bytes / element);
-      if (needs_finish(work_)) {
-        finish_range(work_, out_.data() + reduced_, out_.data() + reduced_, bytes);
-      }
+      std::byte* out = out_.data() + reduced_ * out_element;
+      kernels::reduce_partials(work_.dtype, work_.op, out, work_.partials,
+                               {inputs, static_cast<std::size_t>(n())}, count);
+      if (needs_finish(work_)) finish_range(work_, out, out, count * element);
     }
-    reduced_ += bytes;
-    return reduced_ == out_.size();
+    reduced_ += count;
+    return reduced_ == all;
   }
 
   LocalReduction work_;
   std::span<std::byte> out_;
-  std::size_t mine_begin_ = 0, reduced_ = 0;
+  std::size_t mine_begin_ = 0;              // in bytes
+  std::size_t reduced_ = 0;                 // elements
 };
 
 class Barrier final : public LocalMachine {
@@ -189,28 +197,28 @@ class Barrier final : public LocalMachine {
 std::unique_ptr<LocalCollective> make_local_allgather(LocalTurn turn,
                                                       std::span<const std::byte> mine,
                                                       Extents counts, std::span<std::byte> out) {
-  std::vector<Copy> copies;
+  std::vector<LocalCopy> copies;
   std::size_t place = 0;
   for (int member = 0; member < turn.team.n(); ++member) {
     const std::size_t bytes = counts[static_cast<std::size_t>(member)];
-    copies.push_back({member, 0, place, bytes});
+    copies.push_back({member, 0, out.subspan(place, bytes)});
     place += bytes;
   }
   // Everyone begins with its own part, so that not all read the same member's memory at once.
   std::rotate(copies.begin(), copies.begin() + turn.team.me(), copies.end());
-  return std::make_unique<CopyMachine>(turn, "allgather", mine, std::move(copies), out);
+  return std::make_unique<CopyMachine>(turn, "allgather", std::vector{mine}, std::move(copies));
 }
 
 std::unique_ptr<LocalCollective> make_local_broadcast(LocalTurn turn, int root,
                                                       std::span<const std::byte> source,
                                                       std::span<std::byte> target) {
   const bool mine = root == turn.team.me();
-  std::vector<Copy> copies;
+  std::vector<LocalCopy> copies;
   const bool elsewhere = !target.empty() && target.data() != source.data();
-  if (elsewhere || !mine) copies.push_back({root, 0, 0, target.size()});
-  return std::make_unique<CopyMachine>(turn, "broadcast",
-                                        mine ? source : std::span<const std::byte>(),
-                                        std::move(copies), target, root);
+  if (elsewhere || !mine) copies.push_back({root, 0, target});
+  return std::make_unique<CopyMachine>(
+      turn, "broadcast", std::vector{mine ? source : std::span<const std::byte>()},
+      std::move(copies), root);
 }
 
 std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
@@ -219,23 +227,29 @@ std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
                                                      std::span<std::byte> out) {
   const auto n = static_cast<std::size_t>(turn.team.n());
   const auto me = static_cast<std::size_t>(turn.team.me());
-  std::vector<Copy> copies;
+  std::vector<LocalCopy> copies;
   std::size_t place = 0;
   for (std::size_t sender = 0; sender < n; ++sender) {
     std::size_t from = 0;
     for (std::size_t receiver = 0; receiver < me; ++receiver) from += matrix[sender * n + receiver];
     const std::size_t bytes = matrix[sender * n + me];
-    copies.push_back({static_cast<int>(sender), from, place, bytes});
+    copies.push_back({static_cast<int>(sender), from, out.subspan(place, bytes)});
     place += bytes;
   }
   std::rotate(copies.begin(), copies.begin() + turn.team.me(), copies.end());
-  return std::make_unique<CopyMachine>(turn, "alltoall", in, std::move(copies), out);
+  return std::make_unique<CopyMachine>(turn, "alltoall", std::vector{in}, std::move(copies));
 }
 
 std::unique_ptr<LocalCollective> make_local_reducescatter(LocalTurn turn, LocalReduction work,
                                                           Extents counts,
                                                           std::span<std::byte> out) {
   return std::make_unique<Reducescatter>(turn, std::move(work), counts, out);
+}
+
+std::unique_ptr<LocalCollective> make_local_copies(LocalTurn turn,
+                                                   std::vector<std::span<const std::byte>> shown,
+                                                   std::vector<LocalCopy> wanted) {
+  return std::make_unique<CopyMachine>(turn, "copies", std::move(shown), std::move(wanted));
 }
 
 std::unique_ptr<LocalCollective> make_local_barrier(LocalTurn turn) {

@@ -64,6 +64,7 @@ struct LocalReduction {
   Translation translation = {};           // allreduce only; it scales and divides itself
   std::vector<LocalItem> items;             // back to back
   std::size_t bytes = 0;
+  bool partials = false;                    // reducescatter only: out receives float32, not rounded
 };
 
 // What shared memory adds to a machine: the members see each other, and read and write where the
@@ -99,5 +100,16 @@ std::unique_ptr<LocalCollective> make_local_alltoall(LocalTurn turn,
                                                      std::vector<std::size_t> matrix,
                                                      std::span<std::byte> out);
 std::unique_ptr<LocalCollective> make_local_barrier(LocalTurn turn);
+
+// A part of what another member shows, and where it is wanted.
+struct LocalCopy {
+  int member;
+  std::size_t from;                         // in what that member shows
+  std::span<std::byte> to;
+};
+// Every member shows pieces, as if they lay back to back, and copies what it wants of the others'.
+std::unique_ptr<LocalCollective> make_local_copies(LocalTurn turn,
+                                                   std::vector<std::span<const std::byte>> shown,
+                                                   std::vector<LocalCopy> wanted);
 
 }  // namespace unisono::move

@@ -6,7 +6,6 @@
 
 #include "base/check.hpp"
 #include "base/data/text.hpp"
-#include "kernels/kernels.hpp"
 
 namespace unisono::move {
 
@@ -55,17 +54,18 @@ bool OwnerReduction::arrived(std::size_t segment) const {
 void OwnerReduction::reduce(std::size_t index) {
   const Segment& segment = segments_[index];
   const std::byte* slot = scratch_ + (index % kWindow) * slot_bytes_;
+  const bool partials = segment.in.size() != segment.out.size();
   for (int member = 0; member < context_->n(); ++member) {
-    const void*& input = inputs_[static_cast<std::size_t>(member)];
+    kernels::Operand& input = inputs_[static_cast<std::size_t>(member)];
     if (member == context_->me()) {
-      input = segment.in.data();
+      input = {segment.in.data(), partials};
     } else {
-      input = slot;
+      input = {slot, partials};
       slot += slots_ * slot_bytes_;
     }
   }
-  const std::size_t count = segment.in.size() / size_of(dtype_);
-  kernels::reduce_many(dtype_, op_, segment.out.data(), inputs_, count);
+  const std::size_t count = segment.out.size() / size_of(dtype_);
+  kernels::reduce_partials(dtype_, op_, segment.out.data(), false, inputs_, count);
   if (segment.divisor != 1 || segment.postscale != 1.0) {
     kernels::finish(dtype_, segment.divisor, segment.postscale, segment.out.data(),
                     segment.out.data(), count);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place where a slice is reduced: its owner receives every other member's contribution,
 // segment by segment, and reduces all of them in member order in one pass, so that 16-bit floats
-// round once and the result does not depend on who came first. What is left of an average or of a
-// scaling is done right after, while the segment is in the cache.
+// round once and the result does not depend on who came first. Contributions that are longer than
+// their results are float32 partials. What is left of an average or of a scaling is done right
+// after, while the segment is in the cache.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "move/message/segment_stream.hpp"
 
 namespace unisono::move {
@@ -51,7 +53,7 @@ class OwnerReduction {
   std::byte* scratch_ = nullptr;            // slots of each contributor
   std::size_t slot_bytes_ = 0, slots_ = 0;
   std::deque<SegmentStream> contributions_; // in member order, without me
-  std::vector<const void*> inputs_;         // in member order
+  std::vector<kernels::Operand> inputs_;    // in member order
 };
 
 }  // namespace unisono::move

@@ -5,12 +5,26 @@
 
 #include <bit>
 #include <cstddef>
+#include <numeric>
+#include <vector>
 
 namespace unisono::move::patterns {
 
 inline int wrap(int index, int n) { return ((index % n) + n) % n; }
 inline int ring_right(int me, int n) { return wrap(me + 1, n); }
 inline int ring_left(int me, int n) { return wrap(me - 1, n); }
+
+// How far apart neighbours are on each of several rings: 1, against it and, from five members on
+// where there is one, the least stride between that visits all, and against that one.
+inline std::vector<int> ring_strides(int n) {
+  std::vector<int> strides{1, -1};
+  for (int stride = 2; 2 * stride < n; ++stride) {
+    if (std::gcd(stride, n) != 1) continue;
+    strides.insert(strides.end(), {stride, -stride});
+    break;
+  }
+  return strides;
+}
 
 // Elements [begin, end) of one member. Earlier members get the remainder; none is split.
 struct Slice {

@@ -124,5 +124,20 @@ TEST(BinaryTree, ParentsAndChildrenAgreeAndInnerNodesDiffer) {
   }
 }
 
+TEST(Patterns, EveryRingVisitsAllMembersAndNoTwoAreAlike) {
+  for (int n = 2; n <= 40; ++n) {
+    const std::vector<int> strides = ring_strides(n);
+    std::set<int> neighbours;
+    for (const int stride : strides) {
+      std::set<int> seen;
+      for (int i = 0; i < n; ++i) seen.insert(wrap(i * stride, n));
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(n)) << n << " by " << stride;
+      neighbours.insert(wrap(stride, n));
+    }
+    EXPECT_TRUE(n == 2 || neighbours.size() == strides.size()) << n;
+    EXPECT_EQ(strides.size(), n == 5 || n > 6 ? 4u : 2u) << n;
+  }
+}
+
 }  // namespace
 }  // namespace unisono::move::patterns

@@ -43,13 +43,16 @@ struct Cut {
 
 inline void cut_region(const Region& region, std::size_t begin, std::size_t end,
                        std::size_t segment_bytes, std::vector<Segment>& out) {
+  // Results of partials are shorter.
+  const std::size_t ratio = region.out.empty() ? 1 : region.in.size() / region.out.size();
   for (std::size_t at = begin; at < end; at += segment_bytes) {
     const std::size_t length = std::min(segment_bytes, end - at);
-    out.push_back({region.in.subspan(at, length), region.out.subspan(at, length), region.divisor,
-                   region.postscale});
+    out.push_back({region.in.subspan(at, length), region.out.subspan(at / ratio, length / ratio),
+                   region.divisor, region.postscale});
   }
 }
 
+// element_bytes: of what is sent to the owners.
 inline Cut cut_regions(std::span<const Region> regions, std::size_t element_bytes, int members) {
   std::size_t total = 0;
   for (const Region& region : regions) total += region.in.size();

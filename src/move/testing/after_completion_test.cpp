@@ -42,8 +42,8 @@ class Ranks {
 
 constexpr std::string_view kKinds[] = {
     "ring",        "recursive_doubling", "direct",    "auto",          "halving_doubling", "tree",
-    "double_tree", "allgather",          "broadcast", "reducescatter", "alltoall",         "adasum",
-    "barrier"};
+    "double_tree", "rings",              "allgather", "broadcast",     "reducescatter",    "alltoall",
+    "adasum",      "barrier"};
 
 // One collective as all members know it, and what each brings and must find.
 struct Collected {

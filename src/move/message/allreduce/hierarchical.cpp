@@ -6,6 +6,8 @@
 //      or what suits many hosts);
 //   3. the members of a host copy each other's finished slices (all-gather by window).
 // Bytes sent per host: 2 (h-1)/h of the data with h hosts, however many ranks they have.
+// 16- and 8-bit floats are reduced to float32 in 1, which 2 sends and rounds once: 3 (h-1)/h of the
+// data with 16 bits. Flat, every rank would send 2 (n-1)/n.
 //
 // The data passes in chunks. Steps in shared memory come one after the other in an order that all
 // members of a host know; exchanges of chunks are on their way while later chunks are reduced and
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "base/data/text.hpp"
+#include "kernels/kernels.hpp"
 #include "move/algorithms.hpp"
 #include "move/host_team.hpp"
 #include "move/local/local.hpp"
@@ -34,21 +37,27 @@ static_assert(kFewHosts.in_flight <= kDirectTurns);
 // The algorithms for many hosts have no turns that would tell chunks apart.
 constexpr Pipeline kManyHosts{arena::kHostWindowBytes, 1};
 static_assert(kFewHosts.chunk_bytes <= arena::kHostWindowBytes);
+constexpr std::size_t kHalvingPartialsMax = 512 << 10;  // between many hosts; beyond it a ring
 
 class HierarchicalAllreduce final : public CollectiveMachine {
  public:
   HierarchicalAllreduce(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
       : context_(context), across_context_(context), dtype_(dtype), op_(op), data_(data),
         few_hosts_(context.host->groups.across.count() <= kDirectMembersMax),
+        wants_partials_(kernels::wants_partials(dtype, op)),
         pipeline_(few_hosts_ ? kFewHosts : kManyHosts),
         chunks_(patterns::segments_in(data.size(), pipeline_.chunk_bytes)), exchanges_(chunks_) {
     across_context_.members = &context.host->groups.across;
     across_context_.host = nullptr;
+    if (wants_partials_) partials_.resize(std::min(pipeline_.in_flight, chunks_));
   }
 
   Step step() override {
     bool advanced = false;
-    while (step_memory() | step_exchanges()) advanced = true;
+    for (bool moved = true; moved; advanced = advanced || moved) {
+      moved = step_memory();
+      moved = step_exchanges() || moved;
+    }
     if (gathered_ == chunks_) return Step::finished;
     return advanced ? Step::advanced : Step::waiting;
   }
@@ -92,6 +101,15 @@ class HierarchicalAllreduce final : public CollectiveMachine {
     for (int member = 0; member < n(); ++member) counts.push_back(slice(index, member).size());
     return counts;
   }
+  // What this member has reduced of its slice, in float32. A chunk's place is free again when the
+  // chunk is gathered, before which no later one that would use it is reduced.
+  std::span<std::byte> partials(std::size_t index) {
+    auto& memory = partials_[index % partials_.size()];
+    const std::size_t elements = slice(index, team().me()).size() / size_of(dtype_);
+    // The first chunk is never shorter than a later one.
+    if (memory == nullptr) memory.reset(new std::byte[elements * sizeof(float)]);
+    return {memory.get(), elements * sizeof(float)};
+  }
   // Every step in shared memory has a turn of its own, the same on all members.
   LocalTurn turn(std::size_t index, bool gathers) const {
     LocalTurn turn(team());
@@ -113,8 +131,10 @@ class HierarchicalAllreduce final : public CollectiveMachine {
       LocalReduction work{.dtype = dtype_, .op = op_};
       work.items = {{.source = all.data(), .target = nullptr, .offset = 0, .bytes = all.size()}};
       work.bytes = all.size();
-      memory_ = make_local_reducescatter(turn(reduced_, false), std::move(work),
-                                         slices(reduced_), slice(reduced_, team().me()));
+      work.partials = wants_partials_;
+      memory_ = make_local_reducescatter(
+          turn(reduced_, false), std::move(work), slices(reduced_),
+          wants_partials_ ? partials(reduced_) : slice(reduced_, team().me()));
     } else if (exchanged_ > gathered_) {
       memory_ = make_local_allgather(turn(gathered_, true), slice(gathered_, team().me()),
                                      slices(gathered_), chunk(gathered_));
@@ -136,13 +156,20 @@ class HierarchicalAllreduce final : public CollectiveMachine {
     return true;
   }
 
-  std::unique_ptr<CollectiveMachine> make_exchange(std::span<std::byte> mine) const {
-    if (!few_hosts_) return make_allreduce("auto", across_context_, dtype_, op_, mine);
-    return make_allreduce_from_regions(
-        across_context_, {.dtype = dtype_,
-                          .op = op_,
-                          .regions = {{.in = mine, .out = mine}},
-                          .turn = static_cast<unsigned>(reduced_ % kDirectTurns)});
+  std::unique_ptr<CollectiveMachine> make_exchange(std::span<std::byte> mine) {
+    const std::span<const std::byte> in = wants_partials_ ? partials(reduced_) : mine;
+    if (few_hosts_) {
+      return make_allreduce_from_regions(
+          across_context_, {.dtype = dtype_,
+                            .op = op_,
+                            .regions = {{.in = in, .out = mine}},
+                            .turn = static_cast<unsigned>(reduced_ % kDirectTurns),
+                            .partials = wants_partials_});
+    }
+    if (!wants_partials_) return make_allreduce("auto", across_context_, dtype_, op_, mine);
+    return in.size() <= kHalvingPartialsMax
+               ? make_halving_of_partials(across_context_, dtype_, op_, in, mine)
+               : make_ring_of_partials(across_context_, dtype_, op_, in, mine);
   }
 
   bool step_exchanges() {
@@ -165,12 +192,13 @@ class HierarchicalAllreduce final : public CollectiveMachine {
   const DType dtype_;
   const ReduceOp op_;
   const std::span<std::byte> data_;
-  const bool few_hosts_;
+  const bool few_hosts_, wants_partials_;
   const Pipeline pipeline_;
   const std::size_t chunks_;
   std::size_t reduced_ = 0, exchanged_ = 0, gathered_ = 0;  // chunks that have come so far
   bool gathers_ = false;                    // what memory_ does: gathers or reduces
   std::unique_ptr<LocalCollective> memory_; // null between two steps
+  std::vector<std::unique_ptr<std::byte[]>> partials_;  // of the chunks in flight
   std::vector<std::unique_ptr<CollectiveMachine>> exchanges_;
 };
 

@@ -2,64 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/data/text.hpp"
 #include "base/testing/effort.hpp"
-#include "move/host_team.hpp"
-#include "move/local/testing/local_test_host.hpp"
-#include "move/testing/fake_transport.hpp"
+#include "move/testing/hosts.hpp"
+#include "move/testing/oracle.hpp"
 
 namespace unisono::move {
 namespace {
-
-// Ranks on several hosts: messages between all, shared memory within each.
-struct Hosts {
-  Hosts(int hosts, int each, std::uint64_t seed) : hub(hosts * each, seed), each_(each) {
-    std::vector<Rank> ranks(static_cast<std::size_t>(hosts * each));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    for (int host = 0; host < hosts; ++host) {
-      local.push_back(std::make_unique<LocalTestHost>(each, seed));
-    }
-    sets.reserve(ranks.size());
-    teams.reserve(ranks.size());
-    for (const Rank rank : ranks) {
-      sets.push_back(Members::of(ranks, rank));
-      auto groups = arena::group_by_host(sets.back(),
-                                  [&](Rank a, Rank b) { return a / each == b / each; });
-      teams.push_back({std::move(*groups), local[static_cast<std::size_t>(rank / each)]->make_team(
-                                               rank % each, 3)});
-    }
-  }
-  MoveContext context(std::size_t rank, std::uint64_t bucket) {
-    return {.transport = &hub.at(static_cast<Rank>(rank)), .members = &sets[rank], .set = 0,
-            .bucket = bucket, .identity = 77 + 1000 * bucket, .host = &teams[rank]};
-  }
-  // Steps machines and moves messages in random order until all have finished.
-  void run(std::vector<std::unique_ptr<CollectiveMachine>>& machines) {
-    Rng& rng = hub.rng();
-    std::vector<bool> over(machines.size(), false);
-    for (std::size_t idle = 0; idle < 1000;) {
-      bool moved = false;
-      for (std::size_t i = 0; i < machines.size(); ++i) {
-        if (over[i] || rng.below(3) == 0) continue;
-        const Step step = machines[i]->step();
-        moved = moved || step != Step::waiting;
-        over[i] = step == Step::finished;
-      }
-      for (std::uint64_t k = rng.below(12); k > 0 && hub.pump(); --k) moved = true;
-      if (!moved && std::count(over.begin(), over.end(), false) == 0) return;
-      idle = moved ? 0 : idle + 1;
-    }
-    for (const auto& machine : machines) ADD_FAILURE() << "stuck: " << machine->describe();
-  }
-
-  FakeHub hub;
-  std::vector<std::unique_ptr<LocalTestHost>> local;
-  std::vector<Members> sets;
-  std::vector<HostTeam> teams;
-  int each_;
-};
 
 class Hierarchical : public testing::TestWithParam<std::pair<int, int>> {};
 INSTANTIATE_TEST_SUITE_P(HostsAndRanks, Hierarchical,
@@ -101,11 +50,69 @@ TEST_P(Hierarchical, GivesEveryRankTheSum) {
   }
 }
 
+// Every number of ranks that can be divided among hosts, up to 18.
+TEST(HierarchicalContract, ForEveryHostCountDTypeAndOperator) {
+  std::uint64_t seed = 100;
+  for (int count_of_hosts = 2; count_of_hosts <= 9; ++count_of_hosts) {
+    for (int each = 2; count_of_hosts * each <= 18; ++each) {
+      Hosts hosts(count_of_hosts, each, ++seed);
+      for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+        const auto element = static_cast<DType>(dtype);
+        const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
+        for (const std::size_t count : {std::size_t{0}, std::size_t{5}, std::size_t{317},
+                                        std::size_t{70'001}}) {
+          if (count > 1000 && !has_time()) continue;
+          SCOPED_TRACE(cat(count_of_hosts, "x", each, " ", name_of(element), " ", name_of(op), " ",
+                           count, " seed ", ++seed));
+          const std::size_t ranks = hosts.sets.size();
+          const auto parts = random_parts(ranks, element, count, hosts.hub.rng());
+          auto data = parts;
+          std::vector<std::unique_ptr<CollectiveMachine>> machines;
+          for (std::size_t i = 0; i < ranks; ++i) {
+            machines.push_back(
+                make_allreduce("hierarchical", hosts.context(i, seed), element, op, data[i]));
+          }
+          hosts.run(machines);
+          for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
+          if (order_matters(element, op)) {
+            expect_rounded_once(element, op, parts, data[0]);
+          } else {
+            ASSERT_EQ(data[0], reduced_in_member_order(element, op, parts));
+          }
+          if (HasFailure()) return;
+        }
+        if (short_of_time()) break;
+      }
+    }
+  }
+}
+
+// Chunks follow each other through the same partials.
+TEST(HierarchicalContract, LongBuffersOfShortFloats) {
+  for (const auto& [count_of_hosts, each] : {std::pair{2, 2}, std::pair{9, 2}}) {
+    Hosts hosts(count_of_hosts, each, 7);
+    const std::size_t ranks = hosts.sets.size();
+    const std::size_t count = count_of_hosts > 8 ? 2'200'001 : 5'000'003;
+    if (count_of_hosts > 8 && short_of_time()) continue;
+    const auto parts = random_parts(ranks, DType::bf16, count, hosts.hub.rng());
+    auto data = parts;
+    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+    for (std::size_t i = 0; i < ranks; ++i) {
+      machines.push_back(make_allreduce("hierarchical", hosts.context(i, 1), DType::bf16,
+                                        ReduceOp::sum, data[i]));
+    }
+    hosts.run(machines);
+    for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
+    expect_rounded_once(DType::bf16, ReduceOp::sum, parts, data[0]);
+  }
+}
+
 TEST(HierarchicalChoice, NeedsHostsAndEnoughData) {
   Hosts hosts(2, 2, 1);
   MoveContext context = hosts.context(0, 1);
   EXPECT_FALSE(runs_direct("auto", context, DType::f32, 1 << 20));
-  EXPECT_TRUE(runs_direct("auto", context, DType::bf16, 1 << 20));
+  EXPECT_FALSE(runs_direct("auto", context, DType::bf16, 1 << 20));
+  EXPECT_TRUE(runs_direct("auto", context, DType::bf16, 1 << 10));
   EXPECT_TRUE(runs_direct("direct", context, DType::f32, 1 << 20));
   context.host = nullptr;
   EXPECT_TRUE(runs_direct("auto", context, DType::f32, 1 << 20));

@@ -6,6 +6,7 @@
 // Steps: 2 log2 n, and one for every further segment. Bytes sent per member: up to 3 times the data
 // with one tree, 2 times with two. Wins with very many members, where log2 n counts.
 // A node reduces its own segment with those of its children in a fixed order, so all bits agree.
+// Sums of 16- and 8-bit floats go up as float32 partials, but from leaves, and down rounded.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -30,20 +31,34 @@ class TreePart {
            unsigned number)
       : dtype_(dtype), op_(op), data_(data) {
     const patterns::BinaryTree tree{context.n(), context.me(), number == 1};
-    cut_region({.in = data, .out = data}, 0, data.size(), kSegmentBytes, segments_);
+    const std::size_t widened = kernels::wants_partials(dtype, op) ? sizeof(float) / size_of(dtype)
+                                                                   : 1;
+    const std::size_t segment_bytes = kSegmentBytes / widened;
+    cut_region({.in = data, .out = data}, 0, data.size(), segment_bytes, segments_);
+    is_root_ = tree.parent() < 0;
+    const bool is_leaf = tree.child(0) < 0;
+    if (widened > 1 && !is_leaf) {
+      partials_memory_.reset(new std::byte[data.size() * widened]);
+      const std::span<std::byte> memory(partials_memory_.get(), data.size() * widened);
+      cut_region({.in = memory, .out = memory}, 0, memory.size(), kSegmentBytes, partials_);
+    }
     const unsigned up = 2 * number, down = up + 1;
-    slot_bytes_ = std::min(kSegmentBytes, data.size());
+    slot_bytes_ = std::min(kSegmentBytes, data.size() * widened);
     slots_ = std::min(segments_.size(), kWindow);
     for (int side = 0; side < 2; ++side) {
       const int child = tree.child(side);
       if (child < 0) continue;
+      const bool is_inner = patterns::BinaryTree{context.n(), child, number == 1}.child(0) >= 0;
+      sends_partials_.push_back(widened > 1 && is_inner);
       scratch_.emplace_back(new std::byte[slots_ * slot_bytes_]);
       from_children_.emplace_back(context, child, Phase::round, up)
-          .receive_through(scratch_.back().get(), slot_bytes_, segments_);
+          .receive_through(scratch_.back().get(), slot_bytes_,
+                           sends_partials_.back() ? partials_ : segments_);
       to_children_.emplace_back(context, child, Phase::round, down).send_outputs(segments_);
     }
-    if (tree.parent() < 0) return;
-    to_parent_.emplace_back(context, tree.parent(), Phase::round, up).send_inputs(segments_);
+    if (is_root_) return;
+    to_parent_.emplace_back(context, tree.parent(), Phase::round, up)
+        .send_inputs(partials_.empty() ? segments_ : partials_);
     from_parent_.emplace_back(context, tree.parent(), Phase::round, down)
         .receive_outputs(segments_);
   }
@@ -86,17 +101,26 @@ class TreePart {
   void reduce(std::size_t index) {
     if (from_children_.empty()) return;
     const Segment& segment = segments_[index];
-    std::array<const void*, 3> inputs{segment.in.data()};
+    std::array<kernels::Operand, 3> inputs{kernels::Operand{segment.in.data()}};
     std::size_t count = 1;
-    for (const auto& slots : scratch_) inputs[count++] = slots.get() + index % kWindow * slot_bytes_;
-    kernels::reduce_many(dtype_, op_, segment.out.data(), std::span(inputs).first(count),
-                         segment.in.size() / size_of(dtype_));
+    for (std::size_t child = 0; child < scratch_.size(); ++child) {
+      inputs[count++] = {scratch_[child].get() + index % kWindow * slot_bytes_,
+                         sends_partials_[child]};
+    }
+    const bool rounds = is_root_ || partials_.empty();
+    kernels::reduce_partials(dtype_, op_,
+                             rounds ? segment.out.data() : partials_[index].out.data(), !rounds,
+                             std::span(inputs).first(count), segment.in.size() / size_of(dtype_));
   }
 
   const DType dtype_;
   const ReduceOp op_;
   const std::span<std::byte> data_;
   std::vector<Segment> segments_;
+  std::vector<Segment> partials_;           // in step with segments_; empty: there are none
+  std::unique_ptr<std::byte[]> partials_memory_;
+  bool is_root_ = false;
+  std::vector<bool> sends_partials_;        // of each child
   std::size_t slot_bytes_ = 0, slots_ = 0, reduced_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;  // of each child
   std::deque<SegmentStream> from_children_, to_parent_, from_parent_, to_children_;

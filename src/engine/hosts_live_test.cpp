@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Engines whose ranks are on several hosts, as far as shared memory tells: everything that combines
+// memory within hosts and messages between them, from submission to result.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/data/text.hpp"
+#include "engine/testing/thread_ranks.hpp"
+#include "kernels/kernels.hpp"
+
+namespace unisono::engine {
+namespace {
+
+void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body) {
+  run_ranks(hosts * each, body, {}, each);
+}
+
+constexpr std::size_t kElements = 200'000;
+
+// 0 + 1 + ... over the ranks, and so many for every rank.
+float sum_of_ranks(const Engine& engine, float more) {
+  const auto n = static_cast<float>(engine.size());
+  return n * (n - 1) / 2 + n * more;
+}
+
+TEST(HostsLive, APersistentOperationIsReducedWithinHostsFirst) {
+  run_on_hosts(2, 4, [](Engine& engine) {
+    std::vector<float> data(kElements);
+    auto persistent = engine.prepare_allreduce("p", std::span(data), {.op = ReduceOp::sum});
+    ASSERT_TRUE(persistent.ok()) << persistent.status().to_string();
+    const std::uint64_t before = engine.stats().data_bytes;
+    constexpr int kRuns = 6;
+    for (int run = 0; run < kRuns; ++run) {
+      const auto more = static_cast<float>(run);
+      std::fill(data.begin(), data.end(), static_cast<float>(engine.rank()) + more);
+      const Status status = persistent->start().wait();
+      ASSERT_TRUE(status.ok()) << status.to_string();
+      ASSERT_EQ(data, std::vector<float>(kElements, sum_of_ranks(engine, more)));
+    }
+    // A rank sends its quarter of half of the data twice; between all ranks it would send 7/4.
+    const std::uint64_t sent = engine.stats().data_bytes - before;
+    EXPECT_LT(sent, kRuns * kElements * sizeof(float) / 2);
+    EXPECT_TRUE(persistent->release().ok());
+    EXPECT_TRUE(engine.barrier().wait().ok());
+  });
+}
+
+TEST(HostsLive, PersistentOperationsComeAndGo) {
+  run_on_hosts(2, 2, [](Engine& engine) {
+    for (int round = 0; round < 70; ++round) {   // more than a board has places
+      std::vector<float> data(30'000, 1.0F);
+      auto persistent = engine.prepare_allreduce(cat("p", round), std::span(data));
+      ASSERT_TRUE(persistent.ok()) << persistent.status().to_string();
+      const Status status = persistent->start().wait();
+      ASSERT_TRUE(status.ok()) << status.to_string();
+      ASSERT_EQ(data, std::vector<float>(data.size(), 1.0F));
+      ASSERT_TRUE(persistent->release().ok());
+    }
+  });
+}
+
+TEST(HostsLive, ShortFloatsAndCodecsAreReducedWithinHostsFirst) {
+  for (const std::string codec : {"none", "fp16", "bf16"}) {
+    run_on_hosts(2, 4, [&](Engine& engine) {
+      const std::vector<float> values(kElements, static_cast<float>(engine.rank()) + 1);
+      std::vector<std::byte> data(kElements * (codec == "none" ? 2 : 4));
+      const DType dtype = codec == "none" ? DType::bf16 : DType::f32;
+      kernels::cast(dtype, data.data(), DType::f32, values.data(), values.size());
+      const std::uint64_t before = engine.stats().data_bytes;
+      Operation operation{.kind = Collective::allreduce, .name = "t", .dtype = dtype,
+                          .shape = {static_cast<std::int64_t>(kElements)}, .input = data.data(),
+                          .output = data.data()};
+      Settings settings{.op = ReduceOp::sum};
+      if (codec != "none") settings.codec = codec;
+      const Status status = engine.submit(operation, settings).wait();
+      ASSERT_TRUE(status.ok()) << status.to_string();
+      std::vector<float> result(kElements);
+      kernels::cast(DType::f32, result.data(), dtype, data.data(), kElements);
+      ASSERT_EQ(result, std::vector<float>(kElements, 36.0F)) << codec;
+      // Partials of a quarter of the data, then results: 3/8 of two bytes each.
+      EXPECT_LT(engine.stats().data_bytes - before, kElements) << codec;
+      EXPECT_TRUE(engine.barrier().wait().ok());
+    });
+  }
+}
+
+TEST(HostsLive, GathersAndBroadcastsReachEveryHostOnce) {
+  run_on_hosts(2, 4, [](Engine& engine) {
+    const auto n = static_cast<std::size_t>(engine.size());
+    const std::vector<float> mine(kElements / n, static_cast<float>(engine.rank()));
+    std::vector<float> data(kElements, engine.rank() == 5 ? 7.0F : 0.0F);
+    constexpr int kRounds = 3;
+    const std::uint64_t before = engine.stats().data_bytes;
+    for (int round = 0; round < kRounds; ++round) {
+      const Ticket gathered = engine.allgather(cat("g", round), std::span(mine));
+      ASSERT_TRUE(gathered.wait().ok());
+      const auto* values = reinterpret_cast<const float*>(gathered.output().bytes.data());
+      for (std::size_t i = 0; i < kElements; ++i) {
+        ASSERT_EQ(values[i], static_cast<float>(i / mine.size()));
+      }
+      ASSERT_TRUE(engine.broadcast(cat("b", round), std::span(data), 5).wait().ok());
+      ASSERT_EQ(data, std::vector<float>(kElements, 7.0F));
+    }
+    // Its own part to one rank of the other host; the root sends everything there as well.
+    const std::size_t root_bytes = engine.rank() == 5 ? kElements * sizeof(float) : 0;
+    EXPECT_LT(engine.stats().data_bytes - before,
+              kRounds * (root_bytes + 2 * mine.size() * sizeof(float)));
+    EXPECT_TRUE(engine.barrier().wait().ok());
+  });
+}
+
+}  // namespace
+}  // namespace unisono::engine

@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "rendezvous/connect/connect.hpp"
+#include "rendezvous/connect/measure.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
 #include "rendezvous/handshake/stray_connection_guard.hpp"
 #include "rendezvous/bootstrap/job_file.hpp"
@@ -236,6 +237,10 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   settle_locality(met->peer_records, connected->shares, job.identity);
   job.transport = transport::make_mesh(mesh_settings(options, connected->name, self, job.peers),
                             std::move(connected->lanes));
+  auto network = measure_network(
+      {*job.transport, root_exchange, met->peer_records, connected->shares}, options, clock);
+  if (!network) return network.status();
+  job.network = std::move(*network);
   if (self == 0) {
     job.stray_guard = make_stray_guard(bootstrap.take_first_listener(), door.key, poller, clock,
                                      bootstrap.acceptor().strangers());

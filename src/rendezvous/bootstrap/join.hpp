@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
+#include "cost/layout.hpp"
 #include "model/peer.hpp"
 #include "transport/transport.hpp"
 #include "unisono/options.hpp"
@@ -58,6 +59,7 @@ struct JoinedJob {
   std::vector<PeerInfo> peers;          // by rank
   std::unique_ptr<transport::Transport> transport;
   std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: no memory is shared
+  cost::Network network;                // what joins the ranks; the same on all of them
   std::unique_ptr<StrayConnectionGuard> stray_guard;  // only on rank 0 of a job with several ranks
 };
 

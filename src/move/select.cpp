@@ -86,6 +86,16 @@ constexpr auto kTable = [] {
   return table;
 }();
 
+// Whether an algorithm may be chosen although nobody asked for it: it has the memory it needs, not
+// too many messages, and partial sums that round no more than one sum of all would.
+bool may_be_chosen(std::string_view algorithm, const MoveContext& context, DType dtype) {
+  if (algorithm == "hierarchical" && context.host == nullptr) return false;
+  if (rounds_coarsely(dtype)) return algorithm == "direct";
+  return algorithm != "direct" || context.n() <= kDirectMembersMax;
+}
+
+}  // namespace
+
 bool rounds_coarsely(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f8e4m3 ||
          dtype == DType::f8e5m2;
@@ -95,7 +105,11 @@ bool rounds_coarsely(DType dtype) {
 std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
                                   std::size_t bytes) {
   const bool lacks_hosts = asked == "hierarchical" && context.host == nullptr;
-  if (asked != "auto" && !lacks_hosts) return asked;
+  if (asked != "auto" && !lacks_hosts) {
+    const auto* row = find_row(kAllreduces, asked);
+    UNISONO_CHECK(row != nullptr);
+    return row->name;
+  }
   if (rounds_coarsely(dtype)) return "direct";
   if (bytes <= kDoublingBytesMax) return "recursive_doubling";
   if (context.host != nullptr && bytes > kFlatBytesMax) return "hierarchical";
@@ -103,7 +117,13 @@ std::string_view choose_allreduce(std::string_view asked, const MoveContext& con
   return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
 }
 
-}  // namespace
+std::vector<std::string_view> allreduce_candidates(const MoveContext& context, DType dtype) {
+  std::vector<std::string_view> names;
+  for (const auto& row : kAllreduces) {
+    if (may_be_chosen(row.name, context, dtype)) names.push_back(row.name);
+  }
+  return names;
+}
 
 std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, MoveContext context,
                                                   DType dtype, ReduceOp op,

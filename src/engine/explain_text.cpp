@@ -17,6 +17,10 @@ std::string figure(double us) {
   return text.data();
 }
 
+std::string size_text(std::uint64_t bytes) {
+  return bytes < 1024 ? cat(bytes, " B") : format_bytes(static_cast<std::int64_t>(bytes));
+}
+
 std::string line_of(const LinkFigures& link) {
   return cat("  ", link.link, ": ", figure(link.latency_us), " µs for the shortest message, ",
              figure(link.us_per_mib), " µs for each further MiB",
@@ -26,8 +30,7 @@ std::string line_of(const LinkFigures& link) {
 std::string lines_of(const AlgorithmChoice& choice) {
   std::string out =
       cat("  set ", choice.set, choice.channel > 0 ? cat(", channel ", choice.channel) : "", ", ",
-          format_bytes(static_cast<std::int64_t>(choice.bytes_min)), " up to ",
-          format_bytes(static_cast<std::int64_t>(choice.bytes_max + 1)),
+          size_text(choice.bytes_min), " up to ", size_text(choice.bytes_max + 1),
           choice.dtype.empty() ? "" : cat(", ", choice.dtype), choice.encoded ? ", encoded" : "", ": ",
           choice.algorithm, choice.frozen ? "" : " for now", "; ", choice.reason, ".\n");
   for (const AlgorithmTrial& trial : choice.candidates) {

@@ -144,7 +144,7 @@ TEST(SelectionLive, ASetOfTheSameLayoutNeedNotTryAgain) {
     const ProcessSetId first = engine.add_process_set({0, 1}).value();
     if (engine.rank() < 2) {
       for (int i = 0; i < 12; ++i) reduce(first);
-      EXPECT_THAT(reason_of_only(engine, first), HasSubstr("the fastest of"));
+      EXPECT_THAT(reason_of_only(engine, first), testing::Not(HasSubstr("on trial")));
     }
     ASSERT_TRUE(engine.remove_process_set(first).ok());
     const ProcessSetId second = engine.add_process_set({0, 1}).value();

@@ -83,9 +83,9 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
     candidates.push_back({name, corrections_.corrected(name, of.power, predicted)});
   }
   const bool only_one = candidates.size() == 1;
-  candidates = cost::shortlist(std::move(candidates),
-                               move::choose_allreduce("auto", context_, question.dtype, bytes));
   State state;
+  state.usual = move::choose_allreduce("auto", context_, question.dtype, bytes);
+  candidates = cost::shortlist(std::move(candidates), state.usual);
   for (const cost::Candidate& each : candidates) {
     state.candidates.push_back({each.algorithm, each.predicted_s});
   }
@@ -135,13 +135,20 @@ void Selector::learn(const Choice& choice, const TrialResult& result) {
 }
 
 void Selector::freeze(State& state, const SizeClass& of) {
-  const auto best = std::min_element(
+  const auto fastest = std::min_element(
       state.candidates.begin(), state.candidates.end(),
       [](const Tried& a, const Tried& b) { return a.measured_s < b.measured_s; });
-  state.chosen = best->algorithm;
+  const auto usual = std::find_if(state.candidates.begin(), state.candidates.end(),
+                                  [&](const Tried& each) { return each.algorithm == state.usual; });
+  const bool by_chance = usual != state.candidates.end() && usual != fastest &&
+                         usual->measured_s <= kByChance * fastest->measured_s;
+  state.chosen = by_chance ? usual->algorithm : fastest->algorithm;
   state.frozen = true;
-  state.reason = cat("the fastest of ", state.candidates.size(), " in ", kRunsEach, " runs each",
-                     best == state.candidates.begin() ? ", as predicted" : "");
+  state.reason = by_chance
+                     ? cat("usual at this size, and ", fastest->algorithm, " is not clearly faster")
+                     : cat("the fastest of ", state.candidates.size(), " in ", kRunsEach,
+                           " runs each",
+                           fastest == state.candidates.begin() ? ", as predicted" : "");
   // Later classes build on what these took; what was corrected already is corrected further.
   for (const Tried& each : state.candidates) {
     const double raw = cost::predict_allreduce(each.algorithm, layout_,

@@ -73,6 +73,8 @@ class Selector {
   void learn(const Choice& choice, const TrialResult& result);
 
   static constexpr int kRunsEach = 3;
+  // What the fixed rules say is kept unless another is faster by more than chance.
+  static constexpr double kByChance = 1.05;
 
  private:
   struct Tried {
@@ -83,6 +85,7 @@ class Selector {
   struct State {
     std::vector<Tried> candidates;
     std::size_t next = 0;                   // whose turn it is
+    std::string_view usual;                 // by the fixed rules
     std::string_view chosen;
     bool frozen = false;
     std::string reason;

@@ -120,6 +120,20 @@ TEST(Selector, SumsShortFloatsOnlyWhereTheyRoundOnce) {
   }
 }
 
+TEST(Selector, KeepsWhatIsUsualUnlessAnotherIsClearlyFaster) {
+  for (const auto& [advantage, kept] : {std::pair{0.97, true}, std::pair{0.9, false}}) {
+    Chooser chooser(4);
+    std::map<std::string_view, double> seconds = {{"direct", 1.0}};
+    for (const std::string_view name :
+         move::allreduce_candidates({.members = &chooser.members}, DType::f32)) {
+      if (name != "direct") seconds[name] = advantage;
+    }
+    try_all(chooser, 1 << 20, seconds);
+    EXPECT_EQ(chooser.choose(1 << 20).algorithm == "direct", kept);
+    EXPECT_EQ(chooser.why().reason.starts_with("usual at this size"), kept);
+  }
+}
+
 TEST(Selector, LearnsNothingFromABucketThatWasCalledOff) {
   Chooser chooser(4);
   const Choice choice = chooser.choose(1 << 20);

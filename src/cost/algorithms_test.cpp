@@ -79,7 +79,17 @@ TEST(Corrections, ReachNearSizesOfTheSameAlgorithm) {
   EXPECT_EQ(corrections.corrected("ring", 11, 2.0), 6.0);
   EXPECT_EQ(corrections.corrected("ring", 12, 2.0), 10.0);
   EXPECT_EQ(corrections.corrected("ring", 17, 2.0), 2.0);
-  EXPECT_EQ(corrections.corrected("tree", 10, 2.0), 2.0);
+  EXPECT_EQ(corrections.corrected("tree", 17, 2.0), 2.0);
+}
+
+TEST(Corrections, OfWhatWasNotTriedAreTheMeanOfWhatWas) {
+  Corrections corrections;
+  corrections.note("ring", 10, 1.0, 3.0);
+  corrections.note("direct", 10, 1.0, 5.0);
+  corrections.note("direct", 13, 1.0, 9.0);
+  EXPECT_EQ(corrections.corrected("tree", 10, 2.0), 8.0);
+  EXPECT_EQ(corrections.corrected("tree", 12, 2.0), 18.0);
+  EXPECT_EQ(corrections.corrected("ring", 12, 2.0), 6.0);
 }
 
 TEST(Layouts, CountHostsAndTheFullestOfThem) {

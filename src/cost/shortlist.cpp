@@ -34,20 +34,32 @@ std::vector<Candidate> shortlist(std::vector<Candidate> candidates, std::string_
 
 void Corrections::note(std::string_view algorithm, int size_class, double predicted_s,
                        double measured_s) {
-  if (predicted_s > 0) factors_[{algorithm, size_class}] = measured_s / predicted_s;
+  if (predicted_s > 0) factors_[{size_class, algorithm}] = measured_s / predicted_s;
 }
 
 double Corrections::corrected(std::string_view algorithm, int size_class,
                               double predicted_s) const {
-  int nearest = kFarthest + 1;
-  double factor = 1;
-  for (const auto& [key, found] : factors_) {
-    const int apart = std::abs(key.second - size_class);
-    if (key.first != algorithm || apart >= nearest) continue;
-    nearest = apart;
-    factor = found;
+  int own_apart = kFarthest + 1, nearest = kFarthest + 1;
+  double own = 1, sum = 0;
+  int count = 0;                            // of the factors in the sum: those of the nearest class
+  for (const auto& [key, factor] : factors_) {
+    const int apart = std::abs(key.first - size_class);
+    if (key.second == algorithm && apart < own_apart) {
+      own_apart = apart;
+      own = factor;
+    }
+    if (apart < nearest) {
+      nearest = apart;
+      sum = 0;
+      count = 0;
+    }
+    if (apart == nearest && apart <= kFarthest) {
+      sum += factor;
+      ++count;
+    }
   }
-  return predicted_s * factor;
+  if (own_apart <= kFarthest) return predicted_s * own;
+  return count > 0 ? predicted_s * (sum / count) : predicted_s;
 }
 
 }  // namespace unisono::cost

@@ -23,14 +23,15 @@ struct Candidate {
 std::vector<Candidate> shortlist(std::vector<Candidate> candidates, std::string_view usual);
 
 // Predictions refined by what was measured, piecewise by size: a prediction counts as wrong by the
-// factor that the same algorithm was wrong by at the nearest size that was tried.
+// factor that the same algorithm was wrong by at the nearest size that was tried; one that was not
+// tried near, by the mean of those that were, or else it would look better than all that were.
 class Corrections {
  public:
   void note(std::string_view algorithm, int size_class, double predicted_s, double measured_s);
   double corrected(std::string_view algorithm, int size_class, double predicted_s) const;
 
  private:
-  std::map<std::pair<std::string_view, int>, double> factors_;
+  std::map<std::pair<int, std::string_view>, double> factors_;  // by size class and algorithm
 };
 
 }  // namespace unisono::cost

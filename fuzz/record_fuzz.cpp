@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/os/fd.hpp"
+#include "cost/links.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
 #include "rendezvous/handshake/record_stream.hpp"
 #include "target.hpp"
@@ -61,12 +62,21 @@ void relay(Choices choices) {
 
 void take_apart(std::span<const std::byte> bytes) {
   Choices choices(bytes);
-  switch (choices.below(4)) {
+  switch (choices.below(5)) {
     case 0: return raw(choices.rest());
     case 1: return relay(choices);
     case 2: {
       const auto record = rendezvous::decode_record(choices.rest());
       if (!record) must(record.status().code() <= Code::internal, "a code that does not exist");
+      return;
+    }
+    case 4: {
+      const auto found = cost::decode_measurement(choices.rest());
+      if (!found) return;
+      const cost::Costs costs = cost::agreed_costs(std::span(&*found, 1));
+      for (const cost::LinkCost& link : costs.links) {
+        must(link.seconds(1e6) > 0 && link.seconds(1e6) < 100, "a cost that is no time");
+      }
       return;
     }
     default: {
@@ -86,6 +96,7 @@ std::vector<Bytes> seeds() {
   return {chosen(0, chosen(3, Bytes(40))),
           chosen(1, bytes_of(std::string_view("\1\3abc\2de\0\0", 10))),
           chosen(2, rendezvous::encode_word(bytes_of("word"))),
+          chosen(4, cost::encode_measurement({})),
           chosen(2, rendezvous::encode_failure(lost)),
           chosen(3, chosen(2, rendezvous::encode_words({bytes_of("one"), bytes_of("")})))};
 }

@@ -187,6 +187,10 @@ UNISONO_C_API const char* const* unisono_stat_names(void);
  * slow_rank, unless NULL, receives the rank, or -1 when no rank stands out. */
 UNISONO_C_API int unisono_verdict(unisono_engine* engine, char* text, size_t size, int* slow_rank);
 
+/* Says which algorithms allreduces over messages run, and why: writes at most size - 1 bytes of it and
+ * a zero to text. needed, unless NULL, receives how many bytes all of it takes, the zero included. */
+UNISONO_C_API int unisono_explain(unisono_engine* engine, char* text, size_t size, size_t* needed);
+
 /* Writes a timeline for chrome://tracing or Perfetto until it is stopped; rank 3 of run.json writes
    run.3.json. */
 UNISONO_C_API int unisono_start_timeline(unisono_engine* engine, const char* path, int mark_cycles);

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "unisono/explanation.hpp"
 #include "unisono/options.hpp"
 #include "unisono/stats_table.h"
 #include "unisono/status.hpp"
@@ -297,6 +298,8 @@ class UNISONO_API Engine {
   Stats stats() const;
   // The last 2,048 tensors, oldest first.
   std::vector<Timing> timings() const;
+  // Which algorithms allreduces over messages run, and why.
+  Explanation explain() const;
   // Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto, from now
   // until stop_timeline() or shutdown(). Rank 0 writes the file itself, rank 3 beside it (run.json,
   // run.3.json). Local; a timeline that runs already is closed first.

@@ -247,6 +247,7 @@ void bind_engine(nb::module_& module) {
       .def("placement", &placement)
       .def("stats", &stats)
       .def("timings", &timings)
+      .def("explain", [](Member& self) { return self.engine().explain().text(); })
       .def("start_timeline", &start_timeline, nb::arg("path"), nb::arg("mark_cycles"))
       .def("stop_timeline", &stop_timeline)
       .def("switch_order", &switch_order, nb::arg("strategy"), nb::arg("set"))

@@ -111,6 +111,11 @@ class Engine(Submitter):
         waiting for other tensors, packing, waiting for data, moving, unpacking (microseconds)."""
         return self._core.timings()
 
+    def explain(self) -> str:
+        """Which algorithms allreduces over messages run for which sizes, and why: what links cost,
+        what was tried, how long it took. Ranks that share memory need none."""
+        return self._core.explain()
+
     def start_timeline(self, file_path: str, mark_cycles: bool = False) -> None:
         """Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto,
         from now until stop_timeline() or shutdown(). Rank 0 writes the file itself, rank 3 beside

@@ -52,6 +52,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   parts.neighbourhood = std::move(job->neighbourhood);
   parts.door = std::move(job->door);
   parts.overlay = job->overlay;
+  core->network_ = std::move(job->network);
   return begin(std::move(core), std::move(parts), job->identity);
 }
 
@@ -78,7 +79,13 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   parts.neighbourhood = std::move(hood).value();
   parts.transport = std::move(*transport);
   parts.beats = false;
-  if (core->options_.transport == "tcp") parts.neighbourhood.reset();  // messages, as asked for
+  // Messages, as asked for. Between threads there is nothing to measure that would last, so trials
+  // begin with typical figures.
+  if (core->options_.transport == "tcp") {
+    parts.neighbourhood.reset();
+    core->network_.usable = size > 1;
+    core->network_.costs = cost::typical_costs();
+  }
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});
@@ -125,6 +132,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.names = &names_;
   parts.shared.counters = &counters_;
   parts.shared.timings = &timings_;
+  parts.shared.explanations = &explanations_;
+  parts.shared.network = &network_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);
     slow_ = slow;

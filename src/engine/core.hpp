@@ -45,6 +45,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Placement& placement() const { return placement_; }
   Stats stats() const;
   std::vector<Timing> timings() const;
+  Explanation explain() const;
   Status start_timeline(const std::string& path, bool mark_cycles);
   void stop_timeline();
   void shutdown();
@@ -100,6 +101,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   submit::NameRegistry names_;
   observe::Counters counters_;
   observe::Timings timings_;
+  run::Explanations explanations_;
+  cost::Network network_;                   // written before the engine begins
   std::mutex timeline_mutex_;
   std::unique_ptr<observe::Timeline> timeline_;      // reads timings_
   std::unique_ptr<Inbox<Handover>> inbox_;

@@ -4,6 +4,25 @@
 #include "engine/core.hpp"
 
 namespace unisono::engine {
+namespace {
+constexpr double kMebibyte = 1 << 20;
+}  // namespace
+
+Explanation EngineCore::explain() const {
+  Explanation out;
+  out.choices = explanations_.all();
+  if (!network_.usable) return out;
+  for (std::size_t i = 0; i < cost::kLinkClasses; ++i) {
+    const auto link = static_cast<cost::LinkClass>(i);
+    const cost::LinkCost& found = network_.costs.of(link);
+    out.links.push_back({.link = std::string(cost::link_name(link)),
+                         .latency_us = found.latency() * 1e6,
+                         .us_per_mib = found.per_byte() * kMebibyte * 1e6,
+                         .measured = network_.measured[i]});
+  }
+  out.reduce_us_per_mib = network_.costs.reduce_per_byte * kMebibyte * 1e6;
+  return out;
+}
 
 std::vector<Timing> EngineCore::timings() const {
   std::vector<Timing> out;

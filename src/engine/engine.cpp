@@ -6,6 +6,7 @@
 
 #include "base/data/text.hpp"
 #include "engine/core.hpp"
+#include "engine/explain_text.hpp"
 #include "engine/wiring.hpp"
 #include "order/switch/switchable.hpp"
 #include "submit/split_groups.hpp"
@@ -213,6 +214,8 @@ Status Engine::remove_process_set(ProcessSetId set) {
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
 Stats Engine::stats() const { return core_->stats(); }
 std::vector<Timing> Engine::timings() const { return core_->timings(); }
+std::string Explanation::text() const { return engine::explain_text(*this); }
+Explanation Engine::explain() const { return core_->explain(); }
 Status Engine::start_timeline(const std::string& path, bool mark_cycles) {
   return core_->start_timeline(path, mark_cycles);
 }

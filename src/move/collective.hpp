@@ -96,6 +96,14 @@ inline constexpr int kDirectMembersMax = 8;
 std::unique_ptr<CollectiveMachine> make_allreduce_from_regions(MoveContext context,
                                                                DirectWork work);
 std::size_t direct_scratch_bytes(int members);
+// Whether sums of this dtype, 16- and 8-bit floats, must not be rounded on the way.
+bool rounds_coarsely(DType dtype);
+// What make_allreduce() runs: the algorithm asked for, and for "auto" what fixed rules say about the
+// size and the members, never measured time. Equal on all members; the name lives for ever.
+std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
+                                  std::size_t bytes);
+// The names that may be chosen for these members and this dtype, equal on all members.
+std::vector<std::string_view> allreduce_candidates(const MoveContext& context, DType dtype);
 // Whether "direct" is what make_allreduce() would run. Equal on all members.
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,
                  std::size_t bytes);

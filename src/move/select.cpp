@@ -133,19 +133,13 @@ bool may_run(std::string_view algorithm, const MoveContext& context) {
   return algorithm != "hierarchical" || context.host != nullptr;
 }
 
-// Whether partials are longer than what they are partials of, so that few members rather send all
-// of theirs to the owner.
-bool widens(DType dtype) { return kernels::wants_partials(dtype, ReduceOp::sum); }
-
-// All members must choose alike, so only what all know decides.
-std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
-                                  std::size_t bytes) {
-  if (asked != "auto" && may_run(asked, context)) return asked;
+// Whether an algorithm may be chosen although nobody asked for it: it has the memory it needs and
+// not too many messages. Few members rather send what would widen to its owner at once.
+bool may_be_chosen(std::string_view algorithm, const MoveContext& context, DType dtype) {
+  if (!may_run(algorithm, context)) return false;
   const bool few = context.n() <= kDirectMembersMax;
-  if (bytes <= kDoublingBytesMax) return few && widens(dtype) ? "direct" : "recursive_doubling";
-  if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
-  if (few) return "direct";
-  return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
+  if (algorithm == "direct") return few;
+  return algorithm == "hierarchical" || !few || !rounds_coarsely(dtype);
 }
 
 std::string_view choose_allgather(const MoveContext& context, std::size_t bytes) {
@@ -155,6 +149,33 @@ std::string_view choose_allgather(const MoveContext& context, std::size_t bytes)
 }
 
 }  // namespace
+
+bool rounds_coarsely(DType dtype) { return kernels::wants_partials(dtype, ReduceOp::sum); }
+
+// All members must choose alike, so only what all know decides.
+std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
+                                  std::size_t bytes) {
+  if (asked != "auto" && may_run(asked, context)) {
+    const auto* row = find_row(kAllreduces, asked);
+    UNISONO_CHECK(row != nullptr);
+    return row->name;
+  }
+  const bool few = context.n() <= kDirectMembersMax;
+  if (bytes <= kDoublingBytesMax) {
+    return few && rounds_coarsely(dtype) ? "direct" : "recursive_doubling";
+  }
+  if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
+  if (few) return "direct";
+  return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
+}
+
+std::vector<std::string_view> allreduce_candidates(const MoveContext& context, DType dtype) {
+  std::vector<std::string_view> names;
+  for (const auto& row : kAllreduces) {
+    if (may_be_chosen(row.name, context, dtype)) names.push_back(row.name);
+  }
+  return names;
+}
 
 std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, MoveContext context,
                                                   DType dtype, ReduceOp op,

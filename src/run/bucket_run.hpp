@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "run/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
@@ -34,6 +35,8 @@ inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
   return {std::uint64_t{1} << 31 | std::uint64_t{index} << 20, 0xFFFFF};
 }
 
+class Selector;                             // run/select/selector.hpp
+
 struct RunContext {
   transport::Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
@@ -44,6 +47,8 @@ struct RunContext {
   std::uint64_t* next_move = nullptr;       // count of machines; equal on all members
   std::uint64_t move_stride = 1;            // channels of a set count in steps, so that tags differ
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
+  Selector* selector = nullptr;             // null: fixed rules choose algorithms; outlives the run
+  const Clock* clock = nullptr;             // where there is a selector
 };
 
 // The same error, naming the tensor it reached, and whether its output is as it was.

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "run/bucket_run.hpp"
 #include "run/mover.hpp"
+#include "run/select/selector.hpp"
 
 namespace unisono::run {
 
@@ -18,6 +19,7 @@ struct Channel {
   std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
   std::unique_ptr<move::HostTeam> host;     // null: or their hosts do not have equally many
   std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
+  std::unique_ptr<Selector> selector;       // of algorithms over messages
   std::uint64_t next_move = 0;
   std::deque<Bucket> queue;
   std::unique_ptr<BucketRun> run;

@@ -67,15 +67,20 @@ bool moves_direct(const RunParts& parts, const encode::Codec& codec) {
     return false;
   }
   const move::MoveContext context{.members = parts.context.members, .host = parts.context.host};
-  return move::runs_direct(algorithm_of(*parts.context.options), context, bucket.dtype,
-                           bucket.bytes);
+  return move::runs_direct(parts.choice.algorithm, context, bucket.dtype, bucket.bytes);
+}
+
+Choice choose(const RunParts& parts, const encode::Codec& codec) {
+  const Bucket& bucket = parts.bucket;
+  if (parts.context.selector == nullptr) return {algorithm_of(*parts.context.options)};
+  const DType wire = codec.wire_dtype(bucket.dtype);
+  return parts.context.selector->choose(
+      {.dtype = wire, .bytes = bucket.bytes / size_of(bucket.dtype) * size_of(wire),
+       .encoded = wire != bucket.dtype},
+      parts.context.clock->now());
 }
 
 }  // namespace
-
-std::string_view algorithm_of(const Options& options) {
-  return options.deterministic ? std::string_view("direct") : std::string_view(options.algorithm);
-}
 
 std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
                                     RunContext context) {
@@ -96,6 +101,7 @@ std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings
   }
   if (local) return make_local_run(std::move(parts), *codec);
   if (is_adasum(parts.bucket)) return make_adasum_run(std::move(parts), *codec);
+  parts.choice = choose(parts, *codec);
   return moves_direct(parts, *codec) ? make_direct_run(std::move(parts), *codec)
                                      : make_fused_run(std::move(parts), *codec);
 }

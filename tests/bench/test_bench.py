@@ -70,6 +70,24 @@ def test_all_algorithms_over_tcp():
     assert all(row["checked"] and row["transport"] == "tcp" for row in rows)
 
 
+def test_explain_says_what_was_tried_and_chosen():
+    arguments = ("allreduce", "-np", 3, "--bytes", "64,256K", "--transport", "tcp",
+                 "--repetitions", 1, "--explain")
+    done = bench(*arguments)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.split("\n\nunisono\n")[1]
+    assert "loopback: " in text and "reducing: " in text
+    for size in ("64 B up to 128 B", "256 KiB up to 512 KiB"):
+        line = next(line for line in text.splitlines() if size in line)
+        assert line.endswith("."), line
+    assert text.count(" µs predicted, ") >= 2 and "the best of 3 runs" in text
+    pinned = bench(*arguments, "--algorithm", "ring", "--json", "-")
+    assert "ring; pinned by algorithm=ring." in json.loads(pinned.stdout)["explanations"][
+        "unisono:ring"]
+    alone = bench("allreduce", "-np", 2, "--bytes", 64, "--repetitions", 1, "--explain")
+    assert "ranks that share memory need none" in alone.stdout
+
+
 def test_json_names_machine_command_and_versions():
     done = bench("allreduce", "-np", 1, "--bytes", 64, "--repetitions", 1, "--json", "-")
     document = json.loads(done.stdout)
@@ -106,6 +124,7 @@ def test_missing_peer_is_named_and_is_no_error(tmp_path):
     ["broadcast", "--algorithm", "ring"], ["allreduce", "--transport", "pigeon"],
     ["allreduce", "--peers", "nobody"], ["allreduce", "--peer-python", "openmpi"],
     ["allreduce", "--plot", "x.gif"], ["alltoall", "--persistent"], ["allgather", "--limit"],
+    ["broadcast", "--explain"],
     ["allreduce", "--repetitions", "0"], ["allreduce", "--no-such-option"],
     ["allreduce", "-np", "20", "--dtype", "float8_e5m2"]])
 def test_wrong_usage_exits_2_with_a_message(arguments):

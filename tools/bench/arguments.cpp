@@ -28,6 +28,7 @@ Examples:
   unisono bench allreduce -np 2 --bytes 64M --arena --limit
   unisono bench allreduce -np 4 --peers openmpi,gloo --peer-python openmpi=/opt/mpi/bin/python
   unisono bench allreduce -np 2 --transport tcp --algorithm all --plot algorithms.svg
+  unisono bench allreduce -np 4 --transport tcp --bytes 8,64K,1M --explain
   unisono bench alltoall -np 4 --dtype fp32,bf16 --json -
   unisono bench --list
 
@@ -71,6 +72,9 @@ void describe(CLI::App& app, Line& line, BenchArguments& out) {
   app.add_flag("--arena", s.arena, "also with tensors that live in the arena");
   app.add_flag("--persistent", s.persistent, "also as a prepared allreduce");
   app.add_flag("--limit", s.limit, "also this machine's memory limit for an allreduce");
+  app.add_flag("--explain", s.explain,
+               "also what links cost, which algorithms were tried for each size, and why one was "
+               "chosen");
   app.add_option("--peers", s.peers, "openmpi, mpich, gloo, horovod, or all")
       ->delimiter(',')
       ->allow_extra_args(kNoMore);
@@ -188,6 +192,7 @@ Status check_rest(BenchSettings& settings) {
   const bool allreduce = settings.collective == Collective::allreduce;
   if (settings.persistent && !allreduce) return wrong("--persistent is for allreduce alone");
   if (settings.limit && !allreduce) return wrong("--limit is the limit of an allreduce");
+  if (settings.explain && !allreduce) return wrong("--explain is for allreduce alone");
   if (!settings.plot.empty() && !settings.plot.ends_with(".svg") &&
       !settings.plot.ends_with(".png")) {
     return wrong(cat("--plot ", settings.plot, ": end the name in .svg or .png"));

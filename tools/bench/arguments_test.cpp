@@ -106,8 +106,11 @@ TEST(BenchArguments, OnlyAnAllreduceHasAlgorithmsToChooseFrom) {
 TEST(BenchArguments, OnlyAnAllreduceIsPersistentAndHasALimit) {
   EXPECT_THAT(bench_complaint({"alltoall", "--persistent"}), HasSubstr("--persistent is for"));
   EXPECT_THAT(bench_complaint({"allgather", "--limit"}), HasSubstr("--limit is the limit of"));
-  const BenchSettings settings = bench_settings({"allreduce", "--persistent", "--limit"});
-  EXPECT_TRUE(settings.persistent && settings.limit);
+  EXPECT_THAT(bench_complaint({"broadcast", "--explain"}), HasSubstr("--explain is for"));
+  const BenchSettings settings =
+      bench_settings({"allreduce", "--persistent", "--limit", "--explain"});
+  EXPECT_TRUE(settings.persistent && settings.limit && settings.explain);
+  EXPECT_FALSE(bench_settings({"allreduce"}).explain);
 }
 
 TEST(BenchArguments, MoreRanksThanATypeSumsExactlyAreRefused) {

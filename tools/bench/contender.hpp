@@ -36,6 +36,8 @@ class Contender {
   // unavailable: it cannot do this work, with the reason; any other error: it is broken.
   virtual Status set_up(const Work& work) = 0;
   virtual Result<Block> run_block(int iterations, int seed) = 0;
+  // Why it ran the algorithms it ran, in words; "" when it has nothing to say.
+  virtual Result<std::string> explain() { return std::string(); }
   // What it printed last, to explain an error.
   virtual std::string last_words() const { return ""; }
 };

@@ -153,6 +153,20 @@ Result<Block> Group::run_block(int iterations, int seed) {
   return block;
 }
 
+Result<std::string> Group::explain() {
+  if (!launch_.label.ours()) return std::string();
+  std::vector<nlohmann::json> answers;
+  if (Status bad = ask_all({{"op", "explain"}}, answers); !bad.ok()) return bad;
+  std::vector<std::string> texts;
+  for (const nlohmann::json& answer : answers) texts.push_back(answer.value("text", ""));
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] == texts[0]) continue;
+    return Status(Code::mismatch, cat("rank ", rank, " explains itself otherwise than rank 0:\n",
+                                      texts[0], "rank ", rank, ":\n", texts[rank]));
+  }
+  return texts.empty() ? std::string() : texts.front();
+}
+
 std::string Group::last_words() const {
   constexpr off_t kMax = 2000;
   struct stat log {};

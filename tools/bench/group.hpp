@@ -41,6 +41,7 @@ class Group final : public Contender {
   const Label& label() const override { return launch_.label; }
   Status set_up(const Work& work) override;
   Result<Block> run_block(int iterations, int seed) override;
+  Result<std::string> explain() override;
   std::string last_words() const override;
   const std::string& version() const { return version_; }
 

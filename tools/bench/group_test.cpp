@@ -8,14 +8,15 @@
 namespace unisono::tools {
 namespace {
 
-Launch nothing_to_start() { return {{"gloo", "default", "tcp"}, {}}; }
+Launch nothing_to_start(Label label = {"gloo", "default", "tcp"}) { return {std::move(label), {}}; }
 
 // A group without processes: this test answers for the workers, before they are asked.
 struct AnsweredGroup {
   Group group;
   std::vector<LineChannel> workers;
 
-  explicit AnsweredGroup(int ranks) : group(nothing_to_start(), 0, ranks) {
+  explicit AnsweredGroup(int ranks, Label label = {"gloo", "default", "tcp"})
+      : group(nothing_to_start(std::move(label)), 0, ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
       int ends[2] = {-1, -1};
       EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -103,6 +104,18 @@ TEST(BenchGroup, AWorkerThatEndsInsteadOfAnsweringIsNamedSo) {
   it.answer(0, R"({"checked": true, "times_us": [1], "wall_us": 1})");
   ASSERT_EQ(::shutdown(it.workers[1].fd(), SHUT_WR), 0);
   EXPECT_EQ(it.group.run_block(1, 1).status().code(), Code::peer_left);
+}
+
+TEST(BenchGroup, RanksThatExplainThemselvesAlikeSpeakAsOne) {
+  AnsweredGroup ours(2, {"unisono", "auto", "tcp"});
+  for (const std::size_t rank : {0, 1}) ours.answer(rank, R"({"ok": true, "text": "ring"})");
+  EXPECT_EQ(ours.group.explain().value(), "ring");
+  EXPECT_EQ(ours.asked(1).at("op"), "explain");
+  ours.answer(0, R"({"ok": true, "text": "ring"})");
+  ours.answer(1, R"({"ok": true, "text": "tree"})");
+  EXPECT_EQ(ours.group.explain().status().code(), Code::mismatch);
+  AnsweredGroup peer(1);
+  EXPECT_EQ(peer.group.explain().value(), "") << "nobody is asked";
 }
 
 TEST(BenchGroup, WorkersAreToldToQuit) {

@@ -40,10 +40,25 @@ class Meeting {
         if (interrupted() != 0) return std::move(result_);
       }
     }
+    if (settings_.explain) explain();
     return std::move(result_);
   }
 
  private:
+  void explain() {
+    for (const auto& contender : contenders_) {
+      if (contender == nullptr) continue;
+      const std::string heading = contender->label().heading();
+      auto text = contender->explain();
+      if (!text) {
+        result_.notes.push_back(cat(heading, ": ", text.status().message()));
+        result_.ours_failed = true;
+      } else if (!text->empty()) {
+        result_.explanations.push_back({heading, std::move(*text)});
+      }
+    }
+  }
+
   void measure_size(const Work& work, double done, double share) {
     std::vector<Entrant> entrants;
     for (const auto& contender : contenders_) {

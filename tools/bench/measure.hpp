@@ -29,6 +29,10 @@ struct Measurement {
   std::vector<Row> rows;
   // "gloo: ..." lines: what could not be measured and why.
   std::vector<std::string> notes;
+  struct Explained {
+    std::string heading, text;
+  };
+  std::vector<Explained> explanations;       // of ours, when asked for
   bool ours_failed = false;
 };
 

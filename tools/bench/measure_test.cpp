@@ -40,6 +40,8 @@ struct ScriptedContender final : Contender {
     block.checked = right;
     return block;
   }
+  Result<std::string> explain() override { return name.ours() ? why : std::string(); }
+  std::string why = "because";
   std::string last_words() const override { return "its last words"; }
 };
 
@@ -167,6 +169,18 @@ TEST(Measure, WhenUnisonoBreaksTheMeasurementHasFailed) {
   EXPECT_TRUE(measured.ours_failed);
   EXPECT_THAT(measured.notes, ElementsAre(HasSubstr("unisono-arena failed at 8: ")));
   EXPECT_THAT(measured.rows, IsEmpty());
+}
+
+TEST(Measure, OursExplainsItselfWhenAsked) {
+  for (const bool asked : {false, true}) {
+    Match match;
+    match.settings.explain = asked;
+    match.add("unisono");
+    match.add("gloo");
+    const Measurement measured = match.play();
+    ASSERT_EQ(measured.explanations.size(), asked ? 1u : 0u);
+    if (asked) { EXPECT_EQ(measured.explanations[0].text, "because"); }
+  }
 }
 
 TEST(Measure, AWrongResultIsKeptAndNamed) {

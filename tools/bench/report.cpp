@@ -105,6 +105,7 @@ std::string table_text(const BenchSettings& settings, const Machine& machine,
                         "\nµs: median of all iterations ± half of p90 - p10; results checked.\n");
   if (any_peer) out += "x: how many times as fast as the best peer; below 1 is slower.\n";
   if (any_limit) out += "%: of the memory limit, 2 x ranks x bytes at the GB/s shown, its p10.\n";
+  for (const auto& [heading, text] : measured.explanations) out += cat("\n", heading, "\n", text);
   return out;
 }
 
@@ -135,16 +136,19 @@ std::string json_text(const BenchSettings& settings, const Machine& machine,
       rows.push_back(std::move(entry));
     }
   }
-  const ordered_json document{{"machine",
-                               {{"cpu", machine.cpu},
-                                {"architecture", machine.architecture},
-                                {"cores", machine.cores},
-                                {"memory_gib", machine.memory_gib},
-                                {"kernel", machine.kernel},
-                                {"load", machine.load},
-                                {"versions", machine.versions}}},
-                              {"command", settings.command},
-                              {"results", rows}};
+  ordered_json document{{"machine",
+                         {{"cpu", machine.cpu},
+                          {"architecture", machine.architecture},
+                          {"cores", machine.cores},
+                          {"memory_gib", machine.memory_gib},
+                          {"kernel", machine.kernel},
+                          {"load", machine.load},
+                          {"versions", machine.versions}}},
+                        {"command", settings.command},
+                        {"results", rows}};
+  for (const auto& [heading, text] : measured.explanations) {
+    document["explanations"][heading] = text;
+  }
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

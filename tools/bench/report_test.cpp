@@ -111,6 +111,15 @@ TEST(BenchReport, SeveralElementTypesAndAlgorithmsAreToldApart) {
   }
 }
 
+TEST(BenchReport, ExplanationsFollowTheTable) {
+  BenchReport report;
+  report.add(reported("unisono", 8, 1, 2, 3));
+  EXPECT_FALSE(report.json().contains("explanations"));
+  report.measured.explanations = {{"unisono", "ring; it is the fastest.\n"}};
+  EXPECT_THAT(report.table(), HasSubstr("\n\nunisono\nring; it is the fastest.\n"));
+  EXPECT_EQ(report.json().at("explanations").at("unisono"), "ring; it is the fastest.\n");
+}
+
 TEST(BenchReport, JsonHasEveryRowWithItsFigures) {
   BenchReport report;
   report.add(reported("unisono", 1'000'000, 9, 10, 11));

@@ -23,6 +23,7 @@ struct BenchSettings {
   std::vector<std::string> algorithms;         // one implementation "unisono" for each
   std::string transport = "auto";
   bool arena = false, persistent = false, limit = false;
+  bool explain = false;                        // why which algorithm ran
   std::vector<std::string> peers;
   std::map<std::string, std::string> peer_pythons;
   int repetitions = 5;

@@ -31,6 +31,7 @@ class Worker {
   Worker(Engine& engine, std::string mode) : engine_(engine), mode_(std::move(mode)) {}
 
   json serve(const json& message) {
+    if (message.at("op") == "explain") return {{"ok", true}, {"text", engine_.explain().text()}};
     const Status bad = message.at("op") == "setup" ? set_up(message) : run_block(message);
     if (!bad.ok()) return {{"error", bad.to_string()}};
     json answer{{"ok", true}, {"checked", checked_}};

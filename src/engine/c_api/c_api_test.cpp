@@ -142,6 +142,11 @@ TEST(CApi, StatisticsAreReadByName) {
     EXPECT_EQ(unisono_stat_count(engine, "no such", &operations), UNISONO_INVALID_ARGUMENT);
     char text[8];
     int slow = -2;
+    char begins[9];
+    std::size_t needed = 0;
+    ASSERT_EQ(unisono_explain(engine, begins, sizeof begins, &needed), UNISONO_OK);
+    EXPECT_EQ(std::string_view(begins).size(), 8u);
+    EXPECT_GT(needed, sizeof begins);
     ASSERT_EQ(unisono_verdict(engine, text, sizeof text, &slow), UNISONO_OK);
     EXPECT_LT(std::strlen(text), sizeof text);
     EXPECT_GE(slow, -1);
@@ -190,6 +195,7 @@ TEST(CApi, NullIsAnErrorEverywhere) {
     EXPECT_EQ(unisono_switch_order(engine, nullptr, 0), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_arena_allocate(engine, 1, nullptr), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_verdict(engine, nullptr, 0, nullptr), UNISONO_INVALID_ARGUMENT);
+    EXPECT_EQ(unisono_explain(engine, nullptr, 0, nullptr), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_stat_count(engine, nullptr, nullptr), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_switch_order(engine, "tree", 0), UNISONO_OK) << unisono_last_error();
   });

@@ -80,6 +80,18 @@ int unisono_verdict(unisono_engine* engine, char* text, size_t size, int* slow_r
   });
 }
 
+int unisono_explain(unisono_engine* engine, char* text, size_t size, size_t* needed) {
+  return with_engine(engine, [&](Engine& target) -> Status {
+    if (text == nullptr || size == 0) return null_argument("the place for the explanation");
+    const std::string all = target.explain().text();
+    const std::size_t length = std::min(size - 1, all.size());
+    std::memcpy(text, all.data(), length);
+    text[length] = 0;
+    if (needed != nullptr) *needed = all.size() + 1;
+    return {};
+  });
+}
+
 int unisono_start_timeline(unisono_engine* engine, const char* path, int mark_cycles) {
   return with_engine(engine, [&](Engine& target) {
     return target.start_timeline(path == nullptr ? "" : path, mark_cycles != 0);

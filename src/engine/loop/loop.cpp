@@ -40,6 +40,7 @@ Loop::Loop(LoopParts parts)
   parts_.shared.transport = parts_.transport.get();
   parts_.shared.buffers = &buffers_;
   parts_.shared.pendings = &pendings_;
+  parts_.shared.remembered = &remembered_;
   if (parts_.beats && parts_.transport->size() > 1) {
     next_beat_ = parts_.shared.clock->now() + seconds_to_nanos(parts_.shared.options->heartbeat_s);
   }

@@ -172,6 +172,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   LoopParts parts_;
   arena::BoardSlots places_;
   run::BufferPool buffers_;
+  run::RememberedChoices remembered_;
   Pendings pendings_;
   std::map<SetId, std::unique_ptr<SetRunner>> sets_;  // those this rank is in
   // Sets in which nothing can run any more, since a member left in the middle. What was on its way

@@ -22,6 +22,10 @@ PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(par
                 .bytes = tensor.bytes()};
   prototype_.identity = identity_of(prototype_);
   next_move_ = agreed.sequence << 8;        // away from what had the same number before
+  if (parts_.shared->network == nullptr) return;
+  selector_ = std::make_unique<run::Selector>(run::SelectorParts{
+      .options = parts_.shared->options, .network = parts_.shared->network,
+      .members = &parts_.members, .remembered = parts_.shared->remembered, .set = agreed.set});
 }
 
 Status PersistentRunner::start(Pending& pending) {
@@ -32,7 +36,8 @@ Status PersistentRunner::start(Pending& pending) {
       prototype_, std::move(pendings),
       run::RunContext{parts_.shared->transport, &parts_.members, parts_.team.get(),
                       parts_.host.get(), parts_.shared->buffers, parts_.shared->options,
-                      &next_move_, 1, run::persistent_moves(parts_.index)});
+                      &next_move_, 1, run::persistent_moves(parts_.index), selector_.get(),
+                      parts_.shared->clock});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "run/bucket_run.hpp"
+#include "run/select/selector.hpp"
 #include "engine/loop/shared_parts.hpp"
 
 namespace unisono::engine {
@@ -57,6 +58,7 @@ class PersistentRunner {
   std::uint64_t started_ = 0, completed_ = 0;
   std::uint64_t runs_max_ = UINT64_MAX;    // a member has left after this many
   Status left_;                             // and this is what the others fail with
+  std::unique_ptr<run::Selector> selector_;
   std::unique_ptr<run::BucketRun> active_;
 };
 

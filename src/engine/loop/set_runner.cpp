@@ -13,7 +13,15 @@
 namespace unisono::engine {
 SetRunner::SetRunner(SetParts parts)
     : parts_(std::move(parts)),
-      release_([host = parts_.host](const Request& request) { host->release_name(request); }) {}
+      release_([host = parts_.host](const Request& request) { host->release_name(request); }) {
+  if (parts_.shared->network == nullptr) return;
+  for (std::size_t i = 0; i < parts_.channels.size(); ++i) {
+    run::Channel& channel = *parts_.channels[i];
+    channel.selector = std::make_unique<run::Selector>(run::SelectorParts{
+        parts_.shared->options, parts_.shared->network, &parts_.members, channel.host.get(),
+        parts_.shared->remembered, parts_.shared->explanations, parts_.id, static_cast<int>(i)});
+  }
+}
 
 void SetRunner::submit(Request request, Time now) {
   parts_.order->submit(std::move(request), now);
@@ -327,7 +335,8 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
       std::move(bucket), std::move(pendings),
       run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
                       channel.host.get(), parts_.shared->buffers, parts_.shared->options,
-                      &channel.next_move, parts_.channels.size(), run::kSetMoves});
+                      &channel.next_move, parts_.channels.size(), run::kSetMoves,
+                      channel.selector.get(), parts_.shared->clock});
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;

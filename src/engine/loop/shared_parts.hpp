@@ -5,11 +5,13 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "cost/layout.hpp"
 #include "engine/loop/pendings.hpp"
 #include "observe/counters.hpp"
 #include "observe/timings.hpp"
 #include "plan/planner.hpp"
 #include "run/buffers.hpp"
+#include "run/select/explanations.hpp"
 #include "transport/transport.hpp"
 #include "unisono/options.hpp"
 
@@ -20,11 +22,14 @@ struct SharedParts {
   const Clock* clock = nullptr;
   observe::Counters* counters = nullptr;
   observe::Timings* timings = nullptr;
+  run::Explanations* explanations = nullptr;
+  const cost::Network* network = nullptr;   // null: fixed rules choose algorithms
   // The loop owns these and fills them in.
   const plan::Planner* planner = nullptr;
   transport::Transport* transport = nullptr;
   run::BufferPool* buffers = nullptr;
   Pendings* pendings = nullptr;
+  run::RememberedChoices* remembered = nullptr;
 };
 
 }  // namespace unisono::engine

@@ -65,7 +65,8 @@ inline constexpr OptionChoice kHealChoices[] = {
 
 // The algorithms of an allreduce over messages.
 inline constexpr OptionChoice kAlgorithmChoices[] = {
-    {"auto", "chosen by size and number of ranks"},
+    {"auto", "the most promising are tried for each size and the fastest is kept; with "
+             "deterministic, or where no link was measured, chosen by size and number of ranks"},
     {"ring", "2(n-1) steps, sends 2(n-1)/n of the data; many ranks and large data"},
     {"recursive_doubling",
      "log2 n steps (+2 off powers of two), sends log2 n times the data; up to 16 KiB"},

@@ -59,6 +59,7 @@ class FakeHub {
     lost_ = rank;
   }
   std::size_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }  // of all of them
   // Receives that failed because what came had another identity.
   std::size_t disagreements() const { return disagreements_; }
 
@@ -123,6 +124,7 @@ class FakeHub {
     UNISONO_CHECK(++open_sends_[key] == 1);
     done.state = transport::Transfer::State::active;
     ++messages_;
+    bytes_ += bytes.size();
     links_[{key.from, key.to}].push_back(
         {key, identity, bytes, {bytes.begin(), bytes.end()}, &done});
   }
@@ -197,6 +199,7 @@ class FakeHub {
   Rng rng_;
   Rank lost_ = -1;
   std::size_t messages_ = 0, disagreements_ = 0;
+  std::uint64_t bytes_ = 0;
   std::vector<std::unique_ptr<FakeTransport>> transports_;
   std::map<std::pair<Rank, Rank>, std::deque<Send>> links_;
   std::map<Key, Receive> receives_;

@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "rendezvous/connect/connect.hpp"
+#include "rendezvous/connect/measure.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
 #include "rendezvous/connect/live_connector.hpp"
 #include "rendezvous/bootstrap/job_file.hpp"
@@ -258,7 +259,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
     LiveSettings live{door.key, self, incarnation_of(met->peer_records), {}, door.here,
                       std::move(connected->reached), options.integrity, options.encrypt,
                       bootstrap.acceptor().strangers()};
-    if (by_tcp) live.peer_records = std::move(met->peer_records);
+    if (by_tcp) live.peer_records = met->peer_records;
     auto connector =
         make_live_connector(bootstrap.take_first_listener(), std::move(live), poller, clock);
     job.door = connector;
@@ -272,6 +273,13 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
     }
   }
   job.transport = transport::make_mesh(std::move(mesh), std::move(connected->lanes));
+  // Trials would connect many ranks of a large job that have no other use for each other.
+  if (!job.overlay) {
+    auto network = measure_network(
+        {*job.transport, root_exchange, met->peer_records, connected->shares}, options, clock);
+    if (!network) return network.status();
+    job.network = std::move(*network);
+  }
   return job;
 }
 

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
+#include "cost/layout.hpp"
 #include "model/peer.hpp"
 #include "transport/mesh/overlay.hpp"
 #include "transport/transport.hpp"
@@ -59,6 +60,7 @@ struct JoinedJob {
   std::unique_ptr<transport::Transport> transport;
   std::shared_ptr<arena::Neighbourhood> neighbourhood;  // null: no memory is shared
   std::optional<transport::Overlay> overlay;  // where not everybody is connected with everybody
+  cost::Network network;                // what joins the ranks; the same on all of them
   std::shared_ptr<JobDoor> door;        // null where all ranks share memory, but for rank 0
 };
 

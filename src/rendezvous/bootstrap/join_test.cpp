@@ -110,6 +110,40 @@ void talk(Job& job) {
   }
 }
 
+TEST(Join, RanksThatSendMessagesAgreeOnWhatLinksCost) {
+  for (const int size : {2, 5}) {
+    Job job(size, "tcp");
+    job.run();
+    job.expect_joined("tcp");
+    const cost::Network& first = job.at(0).job->network;
+    EXPECT_TRUE(first.usable);
+    EXPECT_EQ(first.within, cost::LinkClass::loopback);
+    for (auto& member : job.members) {
+      const cost::Network& other = member->job->network;
+      EXPECT_EQ(other.host_of, std::vector<int>(static_cast<std::size_t>(size), 0));
+      EXPECT_EQ(other.costs.reduce_per_byte, first.costs.reduce_per_byte);
+      for (std::size_t i = 0; i < cost::kLinkClasses; ++i) {
+        EXPECT_EQ(other.costs.links[i].points, first.costs.links[i].points);
+      }
+    }
+    talk(job);
+  }
+}
+
+TEST(Join, NothingIsMeasuredThatNobodyWouldAskFor) {
+  Job memory(3), pinned(2, "tcp"), deterministic(2, "tcp");
+  for (auto& member : pinned.members) member->options.algorithm = "ring";
+  for (auto& member : deterministic.members) member->options.deterministic = true;
+  for (Job* job : {&memory, &pinned, &deterministic}) {
+    job->run();
+    for (auto& member : job->members) {
+      ASSERT_TRUE(member->job.ok()) << member->job.status().to_string();
+      EXPECT_FALSE(member->job->network.usable);
+      EXPECT_EQ(member->job->transport->stats().data_bytes, 0u);
+    }
+  }
+}
+
 TEST(Join, AloneNeedsNobody) {
   Member member;
   member.launched.identity.host = "here";

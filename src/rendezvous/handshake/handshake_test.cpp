@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rendezvous/handshake/handshake.hpp"
 
+#include "base/data/text.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

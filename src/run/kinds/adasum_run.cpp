@@ -49,8 +49,7 @@ class AdasumRun final : public EncodedRun {
 }  // namespace
 
 std::unique_ptr<BucketRun> make_adasum_run(RunParts parts, const encode::Codec& codec) {
-  return std::make_unique<AdasumRun>(std::move(parts.bucket), std::move(parts.pendings),
-                                     parts.context, codec);
+  return std::make_unique<AdasumRun>(std::move(parts), codec);
 }
 
 }  // namespace unisono::run

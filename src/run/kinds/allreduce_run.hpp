@@ -6,6 +6,7 @@
 
 #include "encode/codec.hpp"
 #include "run/bucket_run.hpp"
+#include "run/kinds/kinds.hpp"
 
 namespace unisono::run {
 
@@ -36,9 +37,14 @@ class AllreduceRun : public BucketRun {
 // Over messages: the tensors, or those that need it, travel encoded in one buffer of the engine.
 class EncodedRun : public AllreduceRun {
  public:
-  using AllreduceRun::AllreduceRun;
+  EncodedRun(RunParts parts, const encode::Codec& codec)
+      : AllreduceRun(std::move(parts.bucket), std::move(parts.pendings), parts.context, codec),
+        choice_(parts.choice) {}
 
  protected:
+  // The machine of the algorithm that was chosen; when it is on trial, members agree afterwards on
+  // how long it took.
+  void run_chosen(std::unique_ptr<move::CollectiveMachine> machine);
   void give_buffers_back() override { context_.buffers->give_back(std::move(fused_)); }
   // Where each tensor lies in the buffer, and who owns its result.
   Status place_results();
@@ -48,6 +54,7 @@ class EncodedRun : public AllreduceRun {
   encode::DecodePart decode_part(const Tensor& tensor, std::size_t first, std::size_t count,
                                  std::size_t offset) const;
 
+  const Choice choice_;
   BufferPool::Buffer fused_;
   std::size_t fused_bytes_ = 0;             // of place_results(); votes follow in a FusedRun
 };

@@ -61,7 +61,7 @@ class DirectRun final : public EncodedRun {
            .divisor = divided_by(tensor),
            .postscale = tensor.request->postscale});
     }
-    machine_ = move::make_allreduce_from_regions(next_context(), std::move(work));
+    run_chosen(move::make_allreduce_from_regions(next_context(), std::move(work)));
     return {};
   }
 
@@ -131,8 +131,7 @@ class DirectRun final : public EncodedRun {
 }  // namespace
 
 std::unique_ptr<BucketRun> make_direct_run(RunParts parts, const encode::Codec& codec) {
-  return std::make_unique<DirectRun>(std::move(parts.bucket), std::move(parts.pendings),
-                                     parts.context, codec);
+  return std::make_unique<DirectRun>(std::move(parts), codec);
 }
 
 }  // namespace unisono::run

@@ -4,6 +4,7 @@
 #include "run/kinds/allreduce_run.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/vote_flags.hpp"
+#include "run/select/trial_machine.hpp"
 
 namespace unisono::run {
 
@@ -14,6 +15,14 @@ Status EncodedRun::place_results() {
     if (auto status = prepare_output(tensor); !status) return status;
   }
   return {};
+}
+
+void EncodedRun::run_chosen(std::unique_ptr<move::CollectiveMachine> machine) {
+  machine_ = std::move(machine);
+  if (!choice_.trial) return;
+  const move::MoveContext meeting = next_context(), agreement = next_context();
+  machine_ = make_trial_machine(std::move(machine_), meeting, agreement,
+                                {context_.selector, choice_, context_.clock});
 }
 
 encode::EncodePart EncodedRun::encode_part(const Tensor& tensor, std::size_t first,
@@ -57,8 +66,8 @@ class FusedRun final : public EncodedRun {
       put_vote(bucket_.responses.front().vote, wire_, bucket_.op,
                fused_.memory.get() + fused_bytes_);
     }
-    machine_ = move::make_allreduce(algorithm_of(*context_.options), next_context(), wire_,
-                                    bucket_.op, fused_.first(all));
+    run_chosen(move::make_allreduce(choice_.algorithm, next_context(), wire_, bucket_.op,
+                                    fused_.first(all)));
     return {};
   }
 
@@ -77,8 +86,7 @@ class FusedRun final : public EncodedRun {
 }  // namespace
 
 std::unique_ptr<BucketRun> make_fused_run(RunParts parts, const encode::Codec& codec) {
-  return std::make_unique<FusedRun>(std::move(parts.bucket), std::move(parts.pendings),
-                                    parts.context, codec);
+  return std::make_unique<FusedRun>(std::move(parts), codec);
 }
 
 }  // namespace unisono::run

@@ -8,16 +8,15 @@
 
 #include "encode/codec.hpp"
 #include "run/bucket_run.hpp"
+#include "run/select/selector.hpp"
 
 namespace unisono::run {
-
-// The allreduce over messages that the options ask for.
-std::string_view algorithm_of(const Options& options);
 
 struct RunParts {
   Bucket bucket;
   std::vector<Pending> pendings;            // parallel to the bucket's tensors
   RunContext context;
+  Choice choice = {};                       // of an allreduce over messages
 };
 
 std::unique_ptr<BucketRun> make_fused_run(RunParts parts, const encode::Codec& codec);

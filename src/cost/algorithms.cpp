@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/algorithms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/check.hpp"
+#include "model/options/choices.hpp"
+#include "model/options/registry.hpp"
+
+namespace unisono::cost {
+namespace {
+
+// A further message in the same step costs so much of a latency: both ends handle it while others
+// are on their way.
+constexpr double kFurtherMessage = 0.25;
+// What travels as one in a pipeline, as in move/.
+constexpr double kSegment = 256 << 10;
+constexpr double kChunk = 1 << 20;
+
+// The question as the closed forms read it.
+struct Case {
+  Case(const Layout& layout, std::size_t data, const Costs& figures)
+      : n(layout.n), hosts(layout.hosts), each(layout.each),
+        core(static_cast<int>(std::bit_floor(static_cast<unsigned>(layout.n)))),
+        s(static_cast<double>(data)), within(figures.of(layout.within)),
+        slowest(figures.of(layout.hosts > 1 ? layout.between : layout.within)),
+        reduce(figures.reduce_per_byte) {}
+
+  int rounds() const { return std::countr_zero(static_cast<unsigned>(core)); }
+  bool folds() const { return core != n; }
+  // How long n-1 messages take that leave one after the other, and how much of all that members
+  // send to each other leaves their host.
+  double spread(double bytes_each) const {
+    const double leaving = hosts == 1 ? (n - 1) * bytes_each : each * (n - each) * bytes_each;
+    return slowest.seconds(leaving) + kFurtherMessage * (n - 2) * slowest.latency();
+  }
+  // One round of pairs that are 2^number apart: the members of a host are neighbours, so the first
+  // rounds stay inside, and in the others all of them share what leads outside.
+  double pairs(int number, double bytes) const {
+    if (hosts == 1 || (2 << number) <= each) return within.seconds(bytes);
+    return slowest.seconds(each * bytes);
+  }
+  double fold() const { return folds() ? 2 * slowest.seconds(s) + reduce * s : 0; }
+
+  int n, hosts, each, core;
+  double s;
+  LinkCost within, slowest;
+  double reduce;
+};
+
+double ring(const Case& c) {
+  const double slice = c.s / c.n;
+  return (c.n - 1) * (2 * c.slowest.seconds(slice) + c.reduce * slice);
+}
+
+// Two or four rings side by side, each with its part of the data, share the wire; their messages are
+// handled one after the other.
+double rings(const Case& c) {
+  const double parts = c.n > 4 ? 4 : 2;
+  const double further = kFurtherMessage * (parts - 1) * c.slowest.latency();
+  return ring(c) + 2 * (c.n - 1) * further;
+}
+
+double recursive_doubling(const Case& c) {
+  double sum = c.fold();
+  for (int round = 0; round < c.rounds(); ++round) sum += c.pairs(round, c.s) + c.reduce * c.s;
+  return sum;
+}
+
+double direct(const Case& c) {
+  const double slice = c.s / c.n;
+  return 2 * c.spread(slice) + c.reduce * (c.n - 1) * slice;
+}
+
+double halving_doubling(const Case& c) {
+  double sum = c.fold(), block = c.s;
+  for (int round = 0; round < c.rounds(); ++round) {
+    block = block / 2;
+    sum += 2 * c.pairs(round, block) + c.reduce * block;
+  }
+  return sum;
+}
+
+// The first segment goes up and down the tree; then every inner member sends, for each further one,
+// as many as its port has to carry.
+double over_trees(const Case& c, double bytes, double busiest) {
+  const double segment = std::min(bytes, kSegment);
+  const double further = segment > 0 ? bytes / segment - 1 : 0;
+  const int depth = static_cast<int>(std::bit_width(static_cast<unsigned>(c.n))) - 1;
+  const double adding = 2 * c.reduce * segment;
+  return depth * (2 * c.slowest.seconds(segment) + adding) +
+         std::max(further, 0.0) * (busiest * c.slowest.per_byte() * segment + adding);
+}
+
+double tree(const Case& c) { return over_trees(c, c.s, std::min(c.n - 1, 3)); }
+
+// Two trees at once, each with half of the data; whoever is inside one is a leaf of the other.
+double double_tree(const Case& c) {
+  return over_trees(c, c.s / 2, std::min(c.n, 4)) + kFurtherMessage * c.slowest.latency();
+}
+
+// Copying within a host costs about what reducing does. Chunks pass through memory while others are
+// on the wire, so that only the first and the last wait for it.
+double hierarchical(const Case& c) {
+  const double memory = 3 * c.reduce * std::min(c.s, 2 * kChunk) + 4 * c.within.latency();
+  const double leaving = c.s * (c.hosts - 1) / c.hosts;
+  return memory + 2 * (c.slowest.seconds(leaving) +
+                       kFurtherMessage * (c.hosts - 2) * c.slowest.latency());
+}
+
+double gather_direct(const Case& c) { return c.spread(c.s / c.n); }
+double gather_ring(const Case& c) { return (c.n - 1) * c.slowest.seconds(c.s / c.n); }
+
+// How many times the whole data is sent, over all members.
+std::uint64_t around(const Layout& layout) { return 2 * (static_cast<std::uint64_t>(layout.n) - 1); }
+std::uint64_t folded_pairs(const Layout& layout) {
+  const auto n = static_cast<std::uint64_t>(layout.n);
+  return 2 * (n - std::bit_floor(n));
+}
+std::uint64_t doubled(const Layout& layout) {
+  const std::uint64_t core = std::bit_floor(static_cast<std::uint64_t>(layout.n));
+  return core * static_cast<std::uint64_t>(std::countr_zero(core)) + folded_pairs(layout);
+}
+std::uint64_t halved(const Layout& layout) {
+  return 2 * (std::bit_floor(static_cast<std::uint64_t>(layout.n)) - 1) + folded_pairs(layout);
+}
+std::uint64_t between_hosts(const Layout& layout) {
+  return 2 * (static_cast<std::uint64_t>(layout.hosts) - 1);
+}
+std::uint64_t gathered(const Layout& layout) { return static_cast<std::uint64_t>(layout.n) - 1; }
+
+struct Form {
+  double (*seconds)(const Case&);
+  std::uint64_t (*times_sent)(const Layout&);
+};
+constexpr std::array kAllreduceForms = {
+    registry_row<Form>(kAlgorithmChoices, "ring", {ring, around}),
+    registry_row<Form>(kAlgorithmChoices, "recursive_doubling", {recursive_doubling, doubled}),
+    registry_row<Form>(kAlgorithmChoices, "direct", {direct, around}),
+    registry_row<Form>(kAlgorithmChoices, "halving_doubling", {halving_doubling, halved}),
+    registry_row<Form>(kAlgorithmChoices, "tree", {tree, around}),
+    registry_row<Form>(kAlgorithmChoices, "double_tree", {double_tree, around}),
+    registry_row<Form>(kAlgorithmChoices, "rings", {rings, around}),
+    registry_row<Form>(kAlgorithmChoices, "hierarchical", {hierarchical, between_hosts}),
+};
+static_assert(all_have_rows(kAlgorithmChoices, kAllreduceForms));
+
+constexpr std::array kAllgatherForms = {
+    RegistryRow<Form>{"direct", "", {gather_direct, gathered}},
+    RegistryRow<Form>{"ring", "", {gather_ring, gathered}},
+};
+
+template <typename Rows>
+const Form& form_of(const Rows& rows, std::string_view algorithm) {
+  const auto* row = find_row(rows, algorithm);
+  UNISONO_CHECK(row != nullptr);
+  return row->make;
+}
+
+}  // namespace
+
+double predict_allreduce(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                         const Costs& costs) {
+  if (layout.n < 2) return 0;
+  return form_of(kAllreduceForms, algorithm).seconds(Case(layout, bytes, costs));
+}
+
+double predict_allgather(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                         const Costs& costs) {
+  if (layout.n < 2) return 0;
+  return form_of(kAllgatherForms, algorithm).seconds(Case(layout, bytes, costs));
+}
+
+std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,
+                                std::size_t bytes) {
+  return form_of(kAllreduceForms, algorithm).times_sent(layout) * bytes;
+}
+
+std::uint64_t sent_by_allgather(std::string_view algorithm, const Layout& layout,
+                                std::size_t bytes) {
+  return form_of(kAllgatherForms, algorithm).times_sent(layout) * bytes;
+}
+
+}  // namespace unisono::cost

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/links.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace unisono::cost {
+namespace {
+
+TEST(LinkCost, GoesInStraightLinesThroughItsPointsAndBeyondThem) {
+  const LinkCost link{{1e-6, 2e-6, 10e-6, 40e-6}};
+  EXPECT_EQ(link.seconds(0), 1e-6);
+  EXPECT_EQ(link.seconds(8), 1e-6);
+  for (std::size_t i = 0; i < kPointBytes.size(); ++i) {
+    EXPECT_DOUBLE_EQ(link.seconds(static_cast<double>(kPointBytes[i])), link.points[i]);
+  }
+  EXPECT_DOUBLE_EQ(link.seconds(160 << 10), 25e-6);
+  EXPECT_DOUBLE_EQ(link.seconds(448 << 10), 70e-6);
+  EXPECT_DOUBLE_EQ(link.per_byte() * (192 << 10), 30e-6);
+}
+
+TEST(Measurements, SurviveTheWay) {
+  Measurement found;
+  found.seconds[1] = {1e-6, 2e-6, 3e-6, 4e-6};
+  found.reduce_per_byte = 2e-10;
+  const auto bytes = encode_measurement(found);
+  const auto read = decode_measurement(bytes);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->seconds, found.seconds);
+  EXPECT_EQ(read->reduce_per_byte, found.reduce_per_byte);
+  EXPECT_FALSE(decode_measurement(std::span(bytes).first(bytes.size() - 1)).has_value());
+  EXPECT_FALSE(decode_measurement({}).has_value());
+}
+
+TEST(AgreedCosts, AreMediansOfWhatWasMeasuredAndTypicalElsewhere) {
+  std::vector<Measurement> all(4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    all[i].seconds[2] = {static_cast<double>(i + 1) * 1e-5, 2e-5, 3e-5, 4e-5};
+  }
+  all[3].reduce_per_byte = 3e-10;
+  const Costs costs = agreed_costs(all);
+  EXPECT_EQ(costs.of(LinkClass::wire).points[0], 2e-5);
+  EXPECT_EQ(costs.of(LinkClass::memory).points, typical_costs().of(LinkClass::memory).points);
+  EXPECT_EQ(costs.reduce_per_byte, 3e-10);
+}
+
+TEST(AgreedCosts, LeaveOutWhatCannotBeATime) {
+  std::vector<Measurement> all(3);
+  all[0].seconds[0] = {std::numeric_limits<double>::quiet_NaN(), -1, 1e9, 5e-6};
+  all[1].seconds[0] = {3e-6, 0, 0, 0};
+  const Points points = agreed_costs(all).of(LinkClass::memory).points;
+  EXPECT_EQ(points[0], 3e-6);
+  for (std::size_t i = 1; i < points.size(); ++i) EXPECT_GE(points[i], points[i - 1]);
+}
+
+}  // namespace
+}  // namespace unisono::cost

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm the allreduces of one channel run over messages. Pinned or deterministic, and
+// where no costs are known, fixed rules say so (move/collective.hpp). Otherwise the best two or three
+// by prediction take turns on the first buckets of a size class, and the fastest is kept.
+// All members choose alike: a channel runs one bucket at a time, in the same order on all members,
+// and what was measured comes back from the members' own agreement (trial_machine.hpp) before the
+// next bucket begins. A bucket that fails teaches nothing.
+// Thread: the engine's driver.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cost/layout.hpp"
+#include "cost/shortlist.hpp"
+#include "move/collective.hpp"
+#include "run/select/explanations.hpp"
+#include "run/select/size_class.hpp"
+#include "unisono/options.hpp"
+
+namespace unisono::run {
+
+// The allreduce over messages that the options ask for.
+inline std::string_view algorithm_of(const Options& options) {
+  return options.deterministic ? std::string_view("direct") : std::string_view(options.algorithm);
+}
+
+struct Choice {
+  std::string_view algorithm = "auto";
+  bool trial = false;                       // members agree afterwards on how long it took
+  SizeClass of = {};
+  Time begun = {};                          // when the bucket began, if it is a trial
+};
+
+// What the members agreed on after a trial.
+struct TrialResult {
+  double seconds = 0;                       // infinite: the bucket was called off
+  int remembered = -1;                      // see Selector::remembered()
+};
+
+struct SelectorParts {
+  const Options* options = nullptr;
+  const cost::Network* network = nullptr;
+  const Members* members = nullptr;
+  move::HostTeam* host = nullptr;
+  RememberedChoices* remembered = nullptr;
+  Explanations* explanations = nullptr;     // may be null
+  SetId set = 0;
+  int channel = 0;
+};
+
+class Selector {
+ public:
+  explicit Selector(SelectorParts parts);
+  ~Selector();
+  Selector(const Selector&) = delete;
+  Selector& operator=(const Selector&) = delete;
+
+  struct Question {
+    DType dtype = DType::f32;               // in which the bucket is reduced
+    std::size_t bytes = 0;                  // in that dtype
+    bool encoded = false;
+  };
+  Choice choose(const Question& question, Time now);
+  // What this rank's engine has chosen for such members before, as a number of an algorithm; -1 when
+  // it does not know.
+  int remembered(const Choice& choice) const;
+  void learn(const Choice& choice, const TrialResult& result);
+
+  static constexpr int kRunsEach = 3;
+  // What the fixed rules say is kept unless another is faster by more than chance.
+  static constexpr double kByChance = 1.05;
+
+ private:
+  struct Tried {
+    std::string_view algorithm;
+    double predicted_s = 0, measured_s = 0;
+    int runs = 0;
+  };
+  struct State {
+    std::vector<Tried> candidates;
+    std::size_t next = 0;                   // whose turn it is
+    std::string_view usual;                 // by the fixed rules
+    std::string_view chosen;
+    bool frozen = false;
+    std::string reason;
+  };
+  State open(const SizeClass& of, const Question& question) const;
+  State fixed(const Question& question, std::string reason) const;
+  void freeze(State& state, const SizeClass& of);
+  void explain(const SizeClass& of, const State& state) const;
+
+  SelectorParts parts_;
+  const cost::Layout layout_;
+  const move::MoveContext context_;
+  cost::Corrections corrections_;
+  std::map<SizeClass, State> states_;
+};
+
+}  // namespace unisono::run

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run/select/selector.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+namespace unisono::run {
+namespace {
+
+using testing::HasSubstr;
+
+cost::Network measured_network() {
+  cost::Network network;
+  network.usable = true;
+  network.costs = cost::typical_costs();
+  network.within = cost::LinkClass::loopback;
+  return network;
+}
+
+// One member's selector with what an engine would give it.
+struct Chooser {
+  explicit Chooser(int n, Options wanted = {}, cost::Network joined = measured_network(),
+                   RememberedChoices* cache = nullptr)
+      : options(std::move(wanted)), network(std::move(joined)) {
+    std::vector<Rank> ranks;
+    for (Rank rank = 0; rank < n; ++rank) ranks.push_back(rank);
+    members = Members::of(std::move(ranks), 0);
+    selector = std::make_unique<Selector>(
+        SelectorParts{.options = &options, .network = &network, .members = &members,
+                      .remembered = cache != nullptr ? cache : &own,
+                      .explanations = &explanations});
+  }
+  Choice choose(std::size_t bytes, DType dtype = DType::f32) {
+    return selector->choose({.dtype = dtype, .bytes = bytes}, Time{});
+  }
+  AlgorithmChoice why() const { return explanations.all().at(0); }
+
+  Options options;
+  cost::Network network;
+  Members members;
+  RememberedChoices own;
+  Explanations explanations;
+  std::unique_ptr<Selector> selector;
+};
+
+// Runs trials until the choice is frozen; returns how often each algorithm was tried.
+std::map<std::string_view, int> try_all(Chooser& chooser, std::size_t bytes,
+                                        const std::map<std::string_view, double>& seconds) {
+  std::map<std::string_view, int> tried;
+  for (Choice choice = chooser.choose(bytes); choice.trial; choice = chooser.choose(bytes)) {
+    ++tried[choice.algorithm];
+    const auto it = seconds.find(choice.algorithm);
+    chooser.selector->learn(choice, {.seconds = it == seconds.end() ? 1.0 : it->second});
+    if (tried.size() > 20) break;
+  }
+  return tried;
+}
+
+TEST(Selector, TriesAFewAndKeepsTheFastest) {
+  Chooser chooser(4);
+  const std::string_view second = [&] {
+    Chooser other(4);
+    const Choice first = other.choose(1 << 20);
+    other.selector->learn(first, {.seconds = 1});
+    return other.choose(1 << 20).algorithm;
+  }();
+  const auto tried = try_all(chooser, 1 << 20, {{second, 0.5}});
+  EXPECT_GE(tried.size(), 2u);
+  EXPECT_LE(tried.size(), cost::kCandidatesMax);
+  for (const auto& [name, times] : tried) EXPECT_EQ(times, Selector::kRunsEach) << name;
+  EXPECT_EQ(chooser.choose(1 << 20).algorithm, second);
+  EXPECT_EQ(chooser.choose((2 << 20) - 4).algorithm, second) << "of the same class";
+  EXPECT_TRUE(chooser.choose(2 << 20).trial) << "of another class";
+}
+
+TEST(Selector, SaysWhatItTriedAndWhy) {
+  Chooser chooser(4);
+  const Choice first = chooser.choose(1 << 20);
+  EXPECT_FALSE(chooser.why().frozen);
+  chooser.selector->learn(first, {.seconds = 0.25});
+  EXPECT_THAT(chooser.why().reason, HasSubstr("on trial, after 1 of"));
+  try_all(chooser, 1 << 20, {{first.algorithm, 0.25}});
+  const AlgorithmChoice why = chooser.why();
+  EXPECT_TRUE(why.frozen);
+  EXPECT_EQ(why.algorithm, first.algorithm);
+  EXPECT_THAT(why.reason, HasSubstr("the fastest of"));
+  EXPECT_EQ(why.bytes_min, 1u << 20);
+  EXPECT_EQ(why.bytes_max, (2u << 20) - 1);
+  EXPECT_EQ(why.candidates.front().measured_us, 250'000);
+  EXPECT_GT(why.candidates.front().predicted_us, 0);
+}
+
+TEST(Selector, NeverMeasuresWhenPinnedDeterministicOrWithoutFigures) {
+  Options pinned, deterministic;
+  pinned.algorithm = "tree";
+  deterministic.deterministic = true;
+  Chooser tree(4, pinned), fixed(4, deterministic), blind(4, {}, cost::Network{});
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10, std::size_t{1} << 24}) {
+    EXPECT_EQ(tree.choose(bytes).algorithm, "tree");
+    EXPECT_EQ(fixed.choose(bytes).algorithm, "direct");
+    EXPECT_FALSE(tree.choose(bytes).trial || fixed.choose(bytes).trial ||
+                 blind.choose(bytes).trial);
+  }
+  EXPECT_EQ(blind.choose(16 << 10).algorithm, "recursive_doubling");
+  EXPECT_EQ(blind.choose((16 << 10) + 4).algorithm, "direct");
+  EXPECT_THAT(tree.why().reason, HasSubstr("pinned by algorithm=tree"));
+  EXPECT_THAT(fixed.why().reason, HasSubstr("deterministic"));
+}
+
+TEST(Selector, SumsShortFloatsOnlyWhereTheyRoundOnce) {
+  Chooser chooser(4);
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const auto names = move::allreduce_candidates({.members = &chooser.members}, dtype);
+    const Choice choice = chooser.choose(1 << 20, dtype);
+    EXPECT_NE(std::find(names.begin(), names.end(), choice.algorithm), names.end());
+  }
+}
+
+TEST(Selector, KeepsWhatIsUsualUnlessAnotherIsClearlyFaster) {
+  for (const auto& [advantage, kept] : {std::pair{0.97, true}, std::pair{0.9, false}}) {
+    Chooser chooser(4);
+    std::map<std::string_view, double> seconds = {{"direct", 1.0}};
+    for (const std::string_view name :
+         move::allreduce_candidates({.members = &chooser.members}, DType::f32)) {
+      if (name != "direct") seconds[name] = advantage;
+    }
+    try_all(chooser, 1 << 20, seconds);
+    EXPECT_EQ(chooser.choose(1 << 20).algorithm == "direct", kept);
+    EXPECT_EQ(chooser.why().reason.starts_with("usual at this size"), kept);
+  }
+}
+
+TEST(Selector, LearnsNothingFromABucketThatWasCalledOff) {
+  Chooser chooser(4);
+  const Choice choice = chooser.choose(1 << 20);
+  chooser.selector->learn(choice, {.seconds = std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(chooser.choose(1 << 20).algorithm, choice.algorithm);
+  EXPECT_EQ(chooser.why().candidates.front().runs, 0);
+}
+
+TEST(Selector, MembersThatRememberTheSameNeedOneRun) {
+  RememberedChoices cache;
+  {
+    Chooser before(4, {}, measured_network(), &cache);
+    try_all(before, 1 << 20, {});
+  }
+  Chooser again(4, {}, measured_network(), &cache);
+  const Choice choice = again.choose(1 << 20);
+  ASSERT_TRUE(choice.trial);
+  const int known = again.selector->remembered(choice);
+  EXPECT_GE(known, 0);
+  again.selector->learn(choice, {.seconds = 1, .remembered = known});
+  EXPECT_FALSE(again.choose(1 << 20).trial);
+  EXPECT_THAT(again.why().reason, HasSubstr("before"));
+  // Other members may not, and then all go on trying.
+  Chooser mixed(4, {}, measured_network(), &cache);
+  mixed.selector->learn(mixed.choose(1 << 20), {.seconds = 1, .remembered = -1});
+  EXPECT_TRUE(mixed.choose(1 << 20).trial);
+}
+
+TEST(Selector, DecidesByWhatAllMembersSeeAlone) {
+  for (int n = 2; n <= 20; ++n) {
+    Chooser a(n), b(n);
+    for (std::size_t bytes = 4; bytes <= std::size_t{64} << 20; bytes *= 3) {
+      for (int i = 0; i < 12; ++i) {
+        const Choice x = a.choose(bytes), y = b.choose(bytes);
+        ASSERT_EQ(x.algorithm, y.algorithm);
+        ASSERT_EQ(x.trial, y.trial);
+        if (!x.trial) break;
+        const double seconds = static_cast<double>((bytes * 31 + static_cast<std::size_t>(i)) % 17);
+        a.selector->learn(x, {.seconds = seconds});
+        b.selector->learn(y, {.seconds = seconds});
+      }
+      EXPECT_FALSE(a.choose(bytes).trial);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace unisono::run

@@ -14,7 +14,9 @@ namespace unisono::engine {
 namespace {
 
 void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body) {
-  run_ranks(hosts * each, body, {}, each);
+  Options options;
+  options.algorithm = "hierarchical";       // the first runs would try others, too
+  run_ranks(hosts * each, body, options, each);
 }
 
 constexpr std::size_t kElements = 200'000;

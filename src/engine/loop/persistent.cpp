@@ -25,7 +25,8 @@ PersistentRunner::PersistentRunner(PersistentParts parts) : parts_(std::move(par
   if (parts_.shared->network == nullptr) return;
   selector_ = std::make_unique<run::Selector>(run::SelectorParts{
       .options = parts_.shared->options, .network = parts_.shared->network,
-      .members = &parts_.members, .remembered = parts_.shared->remembered, .set = agreed.set});
+      .members = &parts_.members, .host = parts_.host.get(),
+      .remembered = parts_.shared->remembered, .set = agreed.set});
 }
 
 Status PersistentRunner::start(Pending& pending) {

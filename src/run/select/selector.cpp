@@ -91,7 +91,7 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   }
   state.chosen = state.candidates.front().algorithm;
   state.frozen = state.candidates.size() == 1;
-  state.reason = only_one ? "the only one that sums this dtype without further rounding"
+  state.reason = only_one ? "the only one for this dtype among so few members"
                  : state.frozen
                      ? cat("no other is predicted to take less than ", cost::kWorthATrial, "x as long")
                      : "on trial";

@@ -195,29 +195,6 @@ Time Loop::deadline() const {
   return due;
 }
 
-void Loop::start_persistent(std::uint32_t id, Pending pending) {
-  const auto it = persistents_.find(id);
-  Status refusal;
-  if (!failed_.ok()) {
-    refusal = run::name_tensor(failed_, pending.request);
-  } else if (leaving()) {
-    refusal = shut_down_status();
-  } else if (it == persistents_.end()) {
-    refusal = Status(Code::invalid_argument,
-                     cat("'", pending.request.name, "' was released, or its process set removed; "
-                         "prepare it again"));
-  } else if (const PersistentRunner& runner = *it->second.runner; !runner.refusal().ok()) {
-    refusal = run::name_tensor(runner.refusal(), runner.request());
-  } else if (runner.busy()) {
-    refusal = Status(Code::duplicate_name, "a persistent operation was started again before its "
-                                           "last run was done; wait on its ticket first");
-  } else {
-    if (Status status = it->second.runner->start(pending); !status.ok()) fail_job(status);
-    return;
-  }
-  submit::resolve(pending, std::move(refusal), [](const Request&) {});
-}
-
 void Loop::accept(Handover& submission, Time now) {
   if (submission.observed) {
     const auto set = sets_.find(submission.observed->set);

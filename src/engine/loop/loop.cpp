@@ -135,7 +135,9 @@ bool Loop::pass(std::size_t max_bytes) {
   if (now >= next_beat_) {
     // Each of the two beats per heartbeat_s notices what a peer did since the last one. They follow
     // the planned times, not the clock, so that small delays do not add up while a peer is silent.
-    const Nanos every = seconds_to_nanos(parts_.shared.options->heartbeat_s / 2);
+    // In a large job one beat must do: there it is heartbeats that an idle rank wakes for.
+    const double beats = parts_.overlay ? 1 : 2;
+    const Nanos every = seconds_to_nanos(parts_.shared.options->heartbeat_s / beats);
     const Time planned = now - next_beat_ < every ? next_beat_ : now;
     parts_.transport->beat(planned, *this);
     next_beat_ = planned + every;

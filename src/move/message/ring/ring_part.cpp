@@ -93,6 +93,7 @@ bool RingPart::can_receive() const {
 }
 
 std::byte* RingPart::result_at(const Segment& segment) const {
+  if (work_.out == nullptr) return nullptr;  // this member's part is empty
   return work_.out + (segment.begin - work_.out_begin) * size_of(work_.dtype);
 }
 std::byte* RingPart::slot(std::size_t received) const {

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -46,7 +48,8 @@ void exchange(Engine& engine, int steps) {
   }
 }
 
-// Breaks connections of this process as a network might: both ends lose what the kernel holds.
+// Breaks connections of this process as a network might: both ends lose what the kernel holds. It
+// asks the kernel directly, since descriptors come and go under it on purpose.
 class Saboteur {
  public:
   Saboteur() : thread_([this] { run(); }) {}
@@ -66,13 +69,13 @@ class Saboteur {
       tcp_info info{};
       socklen_t bytes = sizeof info;
       const bool connected =
-          ::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
-          ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+          ::syscall(SYS_getpeername, fd, &address, &length) == 0 &&
+          ::syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
           info.tcpi_state == TCP_ESTABLISHED;
       if (!connected) continue;
       sockaddr nowhere{};
       nowhere.sa_family = AF_UNSPEC;
-      if (::connect(fd, &nowhere, sizeof nowhere) == 0) ++resets_;
+      if (::syscall(SYS_connect, fd, &nowhere, sizeof nowhere) == 0) ++resets_;
       std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));
     }
   }

@@ -61,6 +61,7 @@ def _check_same(asked: _core.Options, running: _core.Options, ignored: Iterable[
 placement = on_current(Engine.placement)
 stats = on_current(Engine.stats)
 timings = on_current(Engine.timings)
+explain = on_current(Engine.explain)
 switch_order = on_current(Engine.switch_order)
 start_timeline = on_current(Engine.start_timeline)
 stop_timeline = on_current(Engine.stop_timeline)

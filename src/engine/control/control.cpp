@@ -88,6 +88,18 @@ std::vector<std::byte> encode_routed(const Route& route, std::span<const std::by
   return out.take();
 }
 
+bool is_wrapped(std::span<const std::byte> message) {
+  return !message.empty() && (message.front() == static_cast<std::byte>(ControlKind::routed) ||
+                              message.front() == static_cast<std::byte>(ControlKind::bundle));
+}
+
+std::vector<std::byte> encode_routes_around() {
+  ByteWriter out;
+  out.put(ControlKind::routes_around);
+  out.put(SetId{0});
+  return out.take();
+}
+
 std::vector<std::byte> encode_bundle(const std::vector<std::vector<std::byte>>& messages) {
   ByteWriter out;
   out.put(ControlKind::bundle);
@@ -113,6 +125,8 @@ Result<Control> decode_control(std::span<const std::byte> message) {
       control.route.to = in.get<Rank>();
       control.route.number = in.get<std::uint32_t>();
       control.body = in.get_raw(in.remaining());
+      break;
+    case ControlKind::routes_around:
       break;
     case ControlKind::bundle:
       while (in.ok() && in.remaining() > 0) {

@@ -27,6 +27,7 @@ enum class ControlKind : std::uint8_t {
   left = 9,           // to everybody, before the program hears of a failure: whose leave caused it
   routed = 10,        // one of the others, on its way through ranks in between
   bundle = 11,        // several that are routed
+  routes_around = 12, // to a rank that departs: nothing more comes that it would have to pass on
 };
 
 // What a rank says when it leaves.
@@ -68,6 +69,9 @@ std::vector<std::byte> encode_verdict(const observe::SlowRank& slow);
 std::vector<std::byte> encode_departure(const Departure& departure);
 std::vector<std::byte> encode_left(const std::vector<Rank>& leavers);
 std::vector<std::byte> encode_routed(const Route& route, std::span<const std::byte> body);
+// Whether it is one that carries others.
+bool is_wrapped(std::span<const std::byte> message);
+std::vector<std::byte> encode_routes_around();
 std::vector<std::byte> encode_bundle(const std::vector<std::vector<std::byte>>& messages);
 Result<Control> decode_control(std::span<const std::byte> message);
 

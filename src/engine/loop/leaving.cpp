@@ -45,7 +45,9 @@ void Loop::keep_leaving(Time now) {
     if (failed_.ok() && !may_say_goodbye(now) && !late) return;
     // What waits for a connection is said before the goodbye, which others may hear from others.
     if (!parts_.transport->settled() && !late) return;
-    tell_everybody(encode_departure(departure()));
+    if (!std::exchange(announced_, true)) tell_everybody(encode_departure(departure()));
+    // Until those next to it know, it passes on what they route through it.
+    if (parts_.overlay && failed_.ok() && !late && !passed_by_all()) return;
     for (auto& [id, set] : sets_) {
       keep(set->stop(shut_down_status()));
     }
@@ -76,6 +78,10 @@ Departure Loop::departure() const {
 // Its goodbye comes next. It has finished whatever it does not name, so nobody waits for it there.
 void Loop::depart(Rank from, const Departure& departure) {
   note_leaver(from);
+  if (parts_.overlay && departing_.insert(from).second &&
+      parts_.overlay->adjacent(parts_.transport->rank(), from)) {
+    parts_.transport->post(from, encode_routes_around());
+  }
   blame_.leavers.tell(from, departure.before);
   const Status status = blame_.left_in_the_middle(from);
   for (const SetId id : departure.unfinished) {

@@ -249,12 +249,17 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
   }
   if (control->kind == ControlKind::abort) return fail_job(control->status);
   if (control->kind == ControlKind::departs) return depart(from, control->departure);
+  if (control->kind == ControlKind::routes_around) return void(passed_by_.insert(from));
   if (control->kind == ControlKind::left) return note_leavers(control->leavers);
   if (control->kind == ControlKind::part) {
     auto whole = long_messages_.add(from, *control);
     if (!whole) return fail_job(lost(from, whole.status()));
-    if (!whole->empty()) handle(from, *whole);
-    return;
+    if (whole->empty()) return;
+    // Only whole messages are routed, so that nothing is wrapped without end.
+    if (is_wrapped(*whole)) {
+      return fail_job(lost(from, Status(Code::corrupted, "a wrapped message within a long one")));
+    }
+    return handle(from, *whole);
   }
 
   const auto set = sets_.find(control->set);
@@ -308,6 +313,7 @@ void Loop::handle(Rank from, std::span<const std::byte> message) {
     case ControlKind::part:
     case ControlKind::routed:
     case ControlKind::bundle:
+    case ControlKind::routes_around:
       break;
   }
 }

@@ -129,6 +129,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void tell_everybody(const std::vector<std::byte>& message, Rank except = -1);
   void pass_on();
   void handle_routed(Rank from, const Control& control);
+  bool passed_by_all() const;
   void handle(Rank from, std::span<const std::byte> message);
   Status lost(Rank rank, const Status& why) const;
   void refresh_counters();
@@ -210,6 +211,10 @@ class Loop final : private transport::TransportListener, private SetHost {
   std::set<std::pair<Rank, std::uint32_t>> flooded_;
   std::uint32_t next_flood_ = 0;
   bool passes_on_ = false;
+  // Ranks that are about to leave, which pass nothing on soon; and, while this one leaves, who knows
+  // that of it.
+  std::set<Rank> departing_, passed_by_;
+  bool announced_ = false;
   Time next_beat_ = kNever;
   bool tell_now_ = false;
   Status failed_;

@@ -4,6 +4,8 @@
 // straight to them. Otherwise they go along a tree over all ranks (transport/mesh/overlay.hpp), which
 // keeps the order of what one rank sends to another; and what concerns everybody is passed on by
 // everybody, once.
+#include <algorithm>
+
 #include "base/data/text.hpp"
 #include "engine/loop/loop.hpp"
 
@@ -23,8 +25,9 @@ void Loop::route(Rank origin, Rank to, std::span<const std::byte> message) {
   const Rank me = parts_.transport->rank();
   const bool straight = !parts_.overlay || parts_.overlay->adjacent(me, to);
   const Rank hop = straight ? to : parts_.overlay->next_hop(me, to);
-  // Where the way leads through a rank that has left, there is none but the straight one.
-  const bool cut = gone_[static_cast<std::size_t>(hop)];
+  // Where the way leads through a rank that has left, or is about to, there is none but the straight
+  // one.
+  const bool cut = gone_[static_cast<std::size_t>(hop)] || departing_.contains(hop);
   if (origin == me && (straight || cut)) return parts_.transport->post(to, message);
   parts_.transport->post(cut ? to : hop, encode_routed({origin, to, 0}, message));
 }
@@ -66,6 +69,14 @@ void Loop::pass_on() {
   }
 }
 
+// Whether everybody next to this rank knows that it leaves, or is gone.
+bool Loop::passed_by_all() const {
+  const std::vector<Rank> next = parts_.overlay->adjacent_to(parts_.transport->rank());
+  return std::all_of(next.begin(), next.end(), [this](Rank rank) {
+    return gone_[static_cast<std::size_t>(rank)] || passed_by_.contains(rank);
+  });
+}
+
 // A message for this rank, for another one, or for everybody.
 void Loop::handle_routed(Rank from, const Control& control) {
   const Route& route = control.route;
@@ -73,9 +84,7 @@ void Loop::handle_routed(Rank from, const Control& control) {
   const auto exists = [&](Rank rank) { return rank >= 0 && rank < parts_.transport->size(); };
   const bool known = exists(route.origin) && route.origin != me &&
                      (exists(route.to) || route.to == Route::kEverybody);
-  const bool nested = control.body.empty() ||
-                      control.body.front() == static_cast<std::byte>(ControlKind::routed) ||
-                      control.body.front() == static_cast<std::byte>(ControlKind::bundle);
+  const bool nested = control.body.empty() || is_wrapped(control.body);
   if (!parts_.overlay || !known || nested) {
     // What this rank has told everybody comes back to it where the ways form circles.
     if (parts_.overlay && route.origin == me && route.to == Route::kEverybody) return;

@@ -256,9 +256,17 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   const bool by_tcp = connected->name != "shm";
   if (!by_tcp) job.overlay.reset();         // all are connected
   if (self == 0 || by_tcp) {
-    LiveSettings live{door.key, self, incarnation_of(met->peer_records), {}, door.here,
-                      std::move(connected->reached), options.integrity, options.encrypt,
-                      bootstrap.acceptor().strangers()};
+    LiveSettings live;
+    live.key = door.key;
+    live.self = self;
+    live.incarnation = incarnation_of(met->peer_records);
+    live.here = door.here;
+    live.reached = std::move(connected->reached);
+    live.answered = std::move(connected->answered);
+    live.integrity = options.integrity;
+    live.encrypt = options.encrypt;
+    live.dead_s = options.dead_s;
+    live.strangers = bootstrap.acceptor().strangers();
     if (by_tcp) live.peer_records = met->peer_records;
     auto connector =
         make_live_connector(bootstrap.take_first_listener(), std::move(live), poller, clock);

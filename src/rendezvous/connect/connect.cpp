@@ -39,7 +39,8 @@ class Connector {
         count_(peer_records.size()),
         lanes_(count_),
         shares_(count_, std::vector<bool>(count_)),
-        reached_(count_) {}
+        reached_(count_),
+        answered_(count_) {}
 
   Result<Connected> run();
 
@@ -70,6 +71,7 @@ class Connector {
   std::vector<transport::PeerLanes> lanes_;
   Pairs shares_;
   std::vector<HostPort> reached_;
+  std::vector<bool> answered_;
   std::string why_not_shared_, seals_;
 };
 
@@ -139,6 +141,7 @@ Status Connector::collect_tcp(Dialer& dialer, Purpose purpose, Lines& lines) {
     lines[static_cast<std::size_t>(answer.peer)] =
         Line{std::move(answer.call.socket), answer.call.session};
     reached_[static_cast<std::size_t>(answer.peer)] = answer.at;
+    answered_[static_cast<std::size_t>(answer.peer)] = true;
   }
   take_arrivals(purpose, lines);
   return {};
@@ -346,7 +349,8 @@ Result<Connected> Connector::run() {
   }
   if (!try_memory) assume_sharing_by_place();
   return Connected{std::move(lanes_), std::move(shares_),
-                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_, std::move(reached_)};
+                   any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_, std::move(reached_),
+                   std::move(answered_)};
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Connected {
   std::string name;                       // "shm", "tcp" or "shm+tcp"
   std::string seals;  // how frames over TCP are checked; "" when no pair uses TCP
   std::vector<HostPort> reached;          // by rank: where it was reached by TCP, else port 0
+  std::vector<bool> answered;             // by rank: whether it was this rank that called
 };
 
 struct ConnectContext {

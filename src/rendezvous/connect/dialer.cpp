@@ -12,13 +12,15 @@ namespace {
 constexpr Nanos kPatienceFirst{300'000'000}, kPatienceMax{5'000'000'000};
 // Between two rounds over all addresses, so that peers that refuse at once do not keep this busy.
 constexpr Nanos kPauseFirst{2'000'000}, kPauseMax{100'000'000};
+constexpr Nanos kCallBack{500'000'000};
 }  // namespace
 
-void Dialer::seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn) {
+void Dialer::seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn, bool sure) {
   Search search;
   search.peer = peer;
   search.addresses = std::move(addresses);
   search.turn = turn;
+  if (!sure) search.grace = kCallBack;
   search.patience = kPatienceFirst;
   try_address(searches_.emplace_back(std::move(search)));
 }
@@ -48,8 +50,10 @@ void Dialer::try_address(Search& search) {
   hello.turn = search.turn;
   bootstrap_.call(hello, std::move(*socket));
   search.calling = true;
-  // With nowhere else to go there is no reason to give up.
-  search.until = search.addresses.size() == 1 ? kNever : bootstrap_.now() + search.patience;
+  // With nowhere else to go there is no reason to give up while others may still come; later an
+  // answer may have been lost.
+  const bool waits = search.addresses.size() == 1 && peers_ == Peers::may_come;
+  search.until = waits ? kNever : bootstrap_.now() + search.patience;
 }
 
 // The next address is tried at the next advance(), the first one of a new round after a pause.
@@ -75,8 +79,11 @@ Status Dialer::advance() {
       searches_.erase(search);
       continue;
     }
-    const bool has_ended = peers_ == Peers::listen && call.nobody_listens;
-    note(*search, has_ended ? "nobody listens at its address any more" : call.status.message());
+    const bool nobody = peers_ == Peers::listen && call.nobody_listens;
+    if (nobody && search->nobody_since == Time()) search->nobody_since = bootstrap_.now();
+    if (!nobody) search->nobody_since = Time();
+    const bool has_ended = nobody && bootstrap_.now() - search->nobody_since >= search->grace;
+    note(*search, nobody ? "nobody listens at its address any more" : call.status.message());
     const bool was_refused = has_ended || call.status.code() != Code::unavailable;
     if (was_refused && ++search->refusals == search->addresses.size() && refused.ok()) {
       refused = Status(call.status.code(), search->last, Culprit{search->peer, {}, 0, {}});

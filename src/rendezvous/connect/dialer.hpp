@@ -22,7 +22,9 @@ class Dialer {
   Dialer(BootstrapLoop& bootstrap, Hello as, Peers peers = Peers::may_come)
       : bootstrap_(bootstrap), as_(as), peers_(peers) {}
 
-  void seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn = 0);
+  // sure: it has answered at these addresses before, so that it has ended where nobody listens;
+  // otherwise it may only be unreachable there, and is given some time to call this rank.
+  void seek(Rank peer, std::vector<HostPort> addresses, std::uint32_t turn = 0, bool sure = true);
   void stop(Rank peer);
   // Takes note of the calls that have ended and moves on from those that take too long. Call it
   // after every turn of the loop. Returns an error that names a peer once it has refused at all its
@@ -46,6 +48,8 @@ class Dialer {
     Rank peer = 0;
     std::vector<HostPort> addresses;
     std::uint32_t turn = 0;
+    Nanos grace{0};                     // after which nobody listening means that it has ended
+    Time nobody_since;
     std::size_t at = 0;                 // the address that is tried
     std::size_t refusals = 0;           // in this round
     Nanos patience;                     // with one address

@@ -3,6 +3,8 @@
 #include "rendezvous/connect/live_connector.hpp"
 
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -38,6 +40,7 @@ class TcpConnector final : public LiveConnector {
     loop_.before_close = [this](int fd) { forget(fd); };
     loop_.serve(listener_);
     settings_.reached.resize(settings_.peer_records.size());
+    settings_.answered.resize(settings_.peer_records.size());
     watch_all();
   }
   ~TcpConnector() override {
@@ -52,7 +55,10 @@ class TcpConnector final : public LiveConnector {
       unreachable_.push_back({peer, addresses.status()});
       return;
     }
-    dialer.seek(peer, std::move(addresses).value(), number);
+    // Several addresses are all that it has: where nobody listens at any of them, it has ended.
+    const auto p = static_cast<std::size_t>(peer);
+    const bool sure = settings_.answered[p] || settings_.reached[p].port == 0;
+    dialer.seek(peer, std::move(addresses).value(), number, sure);
     watch_all();
   }
   void stop(Rank peer, LaneKind lane) override {
@@ -75,6 +81,7 @@ class TcpConnector final : public LiveConnector {
       }
       for (Dialer::Answer& answer : dialer.answers) {
         settings_.reached[static_cast<std::size_t>(answer.peer)] = answer.at;
+        settings_.answered[static_cast<std::size_t>(answer.peer)] = true;
         add(answer.peer, lane, answer.call.hello.turn, true, std::move(answer.call.socket),
             answer.call.session);
       }
@@ -128,6 +135,9 @@ class TcpConnector final : public LiveConnector {
            const Session& session) {
     const transport::LaneSecret secret =
         lane_secret(session, settings_.integrity, settings_.encrypt);
+    // What is sent and not acknowledged for so long breaks the connection; few watch it otherwise.
+    const auto limit_ms = static_cast<unsigned>(settings_.dead_s * 1e3);
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
     transport::Connection connection;
     connection.peer = peer;
     connection.lane = lane;

@@ -27,8 +27,10 @@ struct LiveSettings {
   std::vector<InterfaceAddress> here;    // of this machine
   // By rank: the address at which it was reached, with port 0 where that is not known.
   std::vector<HostPort> reached;
+  std::vector<bool> answered;            // by rank: whether it answered this rank's call there
   std::string integrity = "auth";
   bool encrypt = false;
+  double dead_s = 4;
   std::uint64_t strangers = 0;           // that were refused during the join
 };
 

@@ -67,8 +67,7 @@ void Link::detach() {
 void Link::rewind(Outgoing& frame) { frame.ready = frame.sent = 0; }
 
 Status Link::acknowledged(std::uint64_t frames) {
-  const std::uint64_t written =
-      queue_.empty() ? next_out_ : queue_.front().header.sequence;
+  const std::uint64_t written = frames_written();
   if (frames > written) {
     return Status(Code::corrupted, cat("it says that frame ", frames - 1, " has arrived, of ",
                                        written, " that were sent"));
@@ -80,12 +79,21 @@ Status Link::acknowledged(std::uint64_t frames) {
   return {};
 }
 
+// A frame that was written as a whole may wait at the front for the memory to be kept.
+std::uint64_t Link::frames_written() const {
+  if (queue_.empty()) return next_out_;
+  const Outgoing& front = queue_.front();
+  const std::size_t whole = kFrameHeaderBytes + front.payload.size() +
+                            trailer_bytes(terms_, front.payload.size());
+  return front.header.sequence + (front.sent == whole ? 1 : 0);
+}
+
+// May throw bad_alloc; then the frame is looked at again.
 Status Link::resume_arrived() {
-  got_ = 0;
   const std::uint64_t frames = incoming_.tag;
   if (Status status = acknowledged(frames); !status.ok()) return status;
   const std::uint64_t next = kept_.empty()
-                                 ? (queue_.empty() ? next_out_ : queue_.front().header.sequence)
+                                 ? frames_written()
                                  : kept_.front().header.sequence;
   if (frames != next) {
     return Status(Code::corrupted, cat("it wants frame ", frames, " again, which has been "
@@ -96,6 +104,7 @@ Status Link::resume_arrived() {
     kept_.pop_back();
     rewind(queue_.front());
   }
+  got_ = 0;
   awaits_resume_ = false;
   flush();
   update_want();

@@ -118,6 +118,7 @@ class Link {
   bool wants_write() const { return resume_.has_value() || (may_write() && !queue_.empty()); }
   void use(std::unique_ptr<Stream> stream, const LaneSecret& secret);
   static void rewind(Outgoing& frame);
+  std::uint64_t frames_written() const;
   bool write(Outgoing& frame);
   void written(Outgoing& frame);
   bool write_resume();

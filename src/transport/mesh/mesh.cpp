@@ -73,7 +73,7 @@ class Mesh final : public Transport {
     return true;
   }
   bool knows(Rank peer) const override {
-    return peer == settings_.rank || links_[static_cast<std::size_t>(peer)]->known();
+    return peer == settings_.rank || links_[static_cast<std::size_t>(peer)]->met();
   }
   void give_up(Rank peer) override { link(peer).give_up(); }
   bool settled() const override {

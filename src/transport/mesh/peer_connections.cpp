@@ -8,6 +8,9 @@
 #include "transport/mesh/peer_link.hpp"
 
 namespace unisono::transport {
+namespace {
+constexpr int kHangUpsMax = 6;
+}  // namespace
 
 void PeerLink::connect() {
   if (connector_ == nullptr) return;
@@ -46,8 +49,9 @@ void PeerLink::broke(Link& link, const Status& why) {
                                  " connection with ", peer_.to_string(), " broke (",
                                  why.message(), "); it is made again"));
   }
-  // A peer that takes the call and hangs up has given this rank up, which is about to go anyway.
-  if (leaving_ && !link.resumed()) return give_up();
+  // A peer that takes the call and hangs up, again and again, has given up this rank, which is about
+  // to go anyway. Once or twice it may only have preferred another connection.
+  if (leaving_ && !link.resumed() && ++hang_ups_ >= kHangUpsMax) return give_up();
   link.detach();
   seek(lane);
 }
@@ -72,8 +76,7 @@ void PeerLink::attach(Connection connection) {
   if (again) ++reconnections_;
   link.attach(std::move(connection.stream), connection.secret);
   if (std::exchange(unmet_, false)) {
-    control_.send(FrameKind::goodbye, 0, {}, nullptr);
-    data_.send(FrameKind::goodbye, 0, {}, nullptr);
+    say_goodbye();
   }
 }
 

@@ -101,6 +101,7 @@ bool PeerLink::progress(TransportListener& listener) {
     moved |= data_.flush();
     moved |= pump(data_, listener);
   }
+  if (control_.resumed() && data_.resumed()) hang_ups_ = 0;
   known_ |= control_.resumed();
   if (heals_ && !fault_ && (control_.owes_much() || data_.owes_much())) acknowledge();
   if (leaving_ || peer_left_) finish_leaving();
@@ -117,10 +118,14 @@ bool PeerLink::pump(Link& link, TransportListener& listener) {
   const Link::Pumped pumped = link.pump(*this);
   listener_ = nullptr;
   if (pumped.why.ok()) return pumped.moved;
-  // A peer that has said goodbye may end the lane. On the data lane, so may a peer that has read
-  // this rank's goodbye; if it died instead, the control lane shows it.
-  const bool may_end = peer_left_ || (&link == &data_ && (data_ended_ || data_finished_));
-  if (!pumped.ended || !may_end) {
+  // What the peer said on the data lane counts before the end of the control lane does.
+  if (pumped.ended && heals_ && &link == &control_ && peer_left_ && !data_ended_) {
+    listener_ = &listener;
+    while (data_.open() && !data_ended_ && data_.pump(*this).moved) {
+    }
+    listener_ = nullptr;
+  }
+  if (!pumped.ended || !may_end(link)) {
     // The peer's last control messages may name another rank as the reason, and were sent before
     // the data lane ended.
     if (&link == &data_ && control_.open()) {
@@ -141,6 +146,15 @@ bool PeerLink::pump(Link& link, TransportListener& listener) {
     box_.end();
   }
   return true;
+}
+
+// A peer that has said goodbye may end the lane. On the data lane, so may a peer that has read this
+// rank's goodbye; if it died instead, the control lane shows it. Where a connection can be made
+// again, one goodbye does not excuse the loss of what came before the other.
+bool PeerLink::may_end(const Link& link) const {
+  const bool data_done = data_ended_ || data_finished_;
+  if (heals_) return &link == &data_ ? data_done : peer_left_ && data_ended_;
+  return peer_left_ || (&link == &data_ && data_done);
 }
 
 Result<std::byte*> PeerLink::place(const FrameHeader& header) {
@@ -172,6 +186,7 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
       break;
     case FrameKind::goodbye:
       if (lane == LaneKind::data) {
+        if (Status status = data_.acknowledged(header.tag); !status.ok()) return blame(status);
         data_ended_ = true;
         box_.end();
       } else if (!std::exchange(peer_left_, true)) {
@@ -195,8 +210,15 @@ void PeerLink::leave() {
   // A peer that this rank never spoke with hears the goodbye if it still connects.
   unmet_ = !known_ && !seeks() && turns_[0].number == 0;
   if (unmet_) return;
+  say_goodbye();
+}
+
+// On the data lane it says how much has arrived: the beat that did may be overtaken.
+void PeerLink::say_goodbye() {
   if (control_.open()) control_.send(FrameKind::goodbye, 0, {}, nullptr);
-  if (data_.open()) data_.send(FrameKind::goodbye, 0, {}, nullptr);
+  if (data_.open()) {
+    data_.send(FrameKind::goodbye, heals_ ? data_.received() : 0, {}, nullptr);
+  }
 }
 
 void PeerLink::finish_leaving() {
@@ -319,8 +341,8 @@ void PeerLink::lose(TransportListener& listener) {
   if (!is_lost && !heard_complaint_ && !leaving_ && control_.open()) complain(why);
   control_.close();
   data_.close();
-  box_.fail();
-  // A peer that has said goodbye is not reported as lost; only transfers from it fail.
+  // A peer that has said goodbye is not reported as lost; only transfers fail that need it.
+  peer_left_ ? box_.end() : box_.fail();
   if (!std::exchange(lost_, true) && !peer_left_) listener.on_lost(peer_.rank, why);
 }
 

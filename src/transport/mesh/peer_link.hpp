@@ -46,6 +46,8 @@ class PeerLink final : private FrameSink {
   void unreachable(const Status& why);
   // Whether there is, or was, a connection on which the peer has spoken.
   bool known() const { return known_; }
+  // Whether there is, or was, any: the peer says goodbye on it.
+  bool met() const { return turns_[0].number != 0 || turns_[1].number != 0; }
   // Nothing is said to a peer that is not known; it has left.
   void give_up();
   // Nothing waits for a connection.
@@ -70,6 +72,8 @@ class PeerLink final : private FrameSink {
   void acknowledge();
   void say_alive();
   Link& lane(LaneKind kind) { return kind == LaneKind::data ? data_ : control_; }
+  bool may_end(const Link& link) const;
+  void say_goodbye();
   void finish_leaving();
   void blame(const Status& why);
   void lose(TransportListener& listener);
@@ -85,6 +89,7 @@ class PeerLink final : private FrameSink {
   std::uint32_t sought_[2] = {0, 0};       // the number of the connection this rank calls for, or 0
   std::string broken_by_;                  // why the last connection broke that did
   std::uint64_t reconnections_ = 0;
+  int hang_ups_ = 0;                       // of connections on which the peer has not spoken, in turn
   const Nanos suspect_after_, dead_after_;
   Link control_, data_;
   Postbox box_;

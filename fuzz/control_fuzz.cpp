@@ -19,6 +19,13 @@ Bytes again(const engine::Control& control) {
     case engine::ControlKind::departs: return engine::encode_departure(control.departure);
     case engine::ControlKind::left: return engine::encode_left(control.leavers);
     case engine::ControlKind::part: return engine::encode_part(control.body, control.last);
+    case engine::ControlKind::routed: return engine::encode_routed(control.route, control.body);
+    case engine::ControlKind::routes_around: return engine::encode_routes_around();
+    case engine::ControlKind::bundle: {
+      std::vector<Bytes> messages;
+      for (const auto& each : control.bundle) messages.emplace_back(each.begin(), each.end());
+      return engine::encode_bundle(messages);
+    }
   }
   must(false, "a control message of no known kind");
   return {};
@@ -45,7 +52,11 @@ std::vector<Bytes> seeds() {
           engine::encode_verdict({2, Nanos(4000), 5}),
           engine::encode_departure({{1, 3}, {0, 2}, {0x123456789abc}, {7}}),
           engine::encode_part(bytes_of("body"), true),
-          engine::encode_left({2, 0})};
+          engine::encode_left({2, 0}),
+          engine::encode_routes_around(),
+          engine::encode_routed({4, 7, 0}, bytes_of("body")),
+          engine::encode_bundle({engine::encode_routed({4, -1, 7}, engine::encode_left({2})),
+                                 engine::encode_routed({5, -1, 0}, bytes_of("body"))})};
 }
 
 }  // namespace unisono::fuzz

@@ -42,8 +42,8 @@ void Link::attach(std::unique_ptr<Stream> stream, const LaneSecret& secret) {
   detach();
   use(std::move(stream), secret);
   awaits_resume_ = true;
-  resume_.emplace();
-  resume_->header = make_header(terms_, FrameKind::resume, kResumeSequence, received(), 0);
+  resume_.emplace(Outgoing{
+      make_header(terms_, FrameKind::resume, kResumeSequence, received(), 0), {}, {}, nullptr});
   told_received();
   (void)write_resume();
   update_want();

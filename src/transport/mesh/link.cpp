@@ -13,17 +13,13 @@
 namespace unisono::transport {
 namespace {
 constexpr std::size_t kPumpBytes = 1 << 20;
-// On a lane that heals, a payload up to this size is copied, so that its transfer is done when it is
-// written; a larger one is sent again from the caller's memory, so its transfer waits for the
-// peer's word.
-constexpr std::size_t kCopyBytesMax = 32 << 10;
 // The peer keeps at most about this much that has arrived here.
-constexpr std::uint64_t kUnconfirmedFramesMax = 64, kUnconfirmedBytesMax = 256 << 10;
+constexpr std::uint64_t kUnconfirmedFramesMax = 64, kUnconfirmedBytesMax = 1 << 20;
 }  // namespace
 
 Link::Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
-           const LaneSecret& secret, bool heals)
-    : terms_{lane, epoch, true}, heals_(heals) {
+           const LaneSecret& secret, bool heals, std::size_t copy_max)
+    : terms_{lane, epoch, true}, heals_(heals), copy_max_(copy_max) {
   if (stream != nullptr) use(std::move(stream), secret);
 }
 
@@ -210,7 +206,7 @@ bool Link::write(Outgoing& frame) {
 void Link::written(Outgoing& frame) {
   Transfer* const done = frame.done;
   if (heals_) {
-    const bool copies = done == nullptr || frame.payload.size() <= kCopyBytesMax;
+    const bool copies = done == nullptr || frame.payload.size() <= copy_max_;
     if (copies && frame.owned.empty() && !frame.payload.empty()) frame.copy_payload();
     if (copies) frame.done = nullptr;
     try {
@@ -365,7 +361,7 @@ void Link::deliver(FrameSink& sink) {
   part_ = Part::header;
   if (heals_) {
     unconfirmed_ += incoming_.length;
-    owes_much_ |= incoming_.length > kCopyBytesMax || unconfirmed_ >= kUnconfirmedBytesMax ||
+    owes_much_ |= incoming_.length > copy_max_ || unconfirmed_ >= kUnconfirmedBytesMax ||
                   received() - told_received_ >= kUnconfirmedFramesMax;
   }
   sink.deliver(terms_.lane, incoming_);

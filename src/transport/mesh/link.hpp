@@ -36,6 +36,11 @@ class FrameSink {
 
 class Link {
  public:
+  // On a lane that heals, a payload up to this size is copied, so that its transfer is done when it is
+  // written, as if nothing were kept: waiting for the peer's word would empty the wire. A larger one
+  // is sent again from the caller's memory, so its transfer waits.
+  static constexpr std::size_t kCopyMax = 1 << 20;
+
   struct Pumped {
     bool moved = false;
     bool ended = false;  // the stream is at its end
@@ -45,7 +50,7 @@ class Link {
   // Payloads are checked unless the stream says that it keeps bytes as they are. Without a stream
   // the link waits for one.
   Link(std::unique_ptr<Stream> stream, LaneKind lane, std::uint32_t epoch,
-       const LaneSecret& secret, bool heals = false);
+       const LaneSecret& secret, bool heals = false, std::size_t copy_max = kCopyMax);
 
   // Writes what the stream takes and queues the rest. With `done`, the payload must stay valid
   // until the transfer is done; without it, the payload is copied.
@@ -136,6 +141,7 @@ class Link {
   std::unique_ptr<Stream> stream_;
   LaneTerms terms_;
   bool heals_, closed_ = false;
+  std::size_t copy_max_;
   std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // out_seal_ works on the front of the queue
   std::deque<Outgoing> queue_;
   std::deque<Outgoing> kept_;           // written, and not acknowledged yet

@@ -54,7 +54,9 @@ TEST_P(HealingLane, EveryFrameArrivesOnceWhereverTheStreamBreaks) {
     std::deque<Pipe> pipes;                 // outlive the streams
     int connection = 0;
     Collector sink, nothing;
-    Link sender(nullptr, LaneKind::data, 1, {}, true), receiver(nullptr, LaneKind::data, 1, {}, true);
+    constexpr std::size_t kCopied = 32 << 10;
+    Link sender(nullptr, LaneKind::data, 1, {}, true, kCopied);
+    Link receiver(nullptr, LaneKind::data, 1, {}, true, kCopied);
     const auto connect = [&] {
       Pipe& there = pipes.emplace_back();
       Pipe& back = pipes.emplace_back();
@@ -90,7 +92,7 @@ TEST_P(HealingLane, EveryFrameArrivesOnceWhereverTheStreamBreaks) {
         ASSERT_TRUE(sender.acknowledged(receiver.received()).ok());
       }
       for (std::size_t i = 0; i < transfers.size(); ++i) {
-        const bool copied = sent[i].size() <= 32 << 10;
+        const bool copied = sent[i].size() <= kCopied;
         if (!copied && transfers[i].done()) {
           ASSERT_LT(i, receiver.received());
         }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/os/cpu.hpp"
 #include "base/data/text.hpp"
@@ -63,6 +64,16 @@ std::string describe(const Machine& machine) {
   std::snprintf(memory, sizeof memory, "%.1f GiB", machine.memory_gib);
   return cat(machine.cpu, " (", machine.architecture, "), ", machine.cores, " cores, ", memory,
              ", ", machine.kernel);
+}
+
+nlohmann::ordered_json machine_json(const Machine& machine) {
+  return {{"cpu", machine.cpu},
+          {"architecture", machine.architecture},
+          {"cores", machine.cores},
+          {"memory_gib", machine.memory_gib},
+          {"kernel", machine.kernel},
+          {"load", machine.load},
+          {"versions", machine.versions}};
 }
 
 }  // namespace unisono::tools

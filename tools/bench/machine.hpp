@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace unisono::tools {
@@ -18,5 +19,6 @@ struct Machine {
 Machine this_machine();
 // One line: "Neoverse-N1, 2 cores, 7.6 GiB, Linux 6.1".
 std::string describe(const Machine& machine);
+nlohmann::ordered_json machine_json(const Machine& machine);
 
 }  // namespace unisono::tools

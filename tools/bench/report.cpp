@@ -136,14 +136,7 @@ std::string json_text(const BenchSettings& settings, const Machine& machine,
       rows.push_back(std::move(entry));
     }
   }
-  ordered_json document{{"machine",
-                         {{"cpu", machine.cpu},
-                          {"architecture", machine.architecture},
-                          {"cores", machine.cores},
-                          {"memory_gib", machine.memory_gib},
-                          {"kernel", machine.kernel},
-                          {"load", machine.load},
-                          {"versions", machine.versions}}},
+  ordered_json document{{"machine", machine_json(machine)},
                         {"command", settings.command},
                         {"results", rows}};
   for (const auto& [heading, text] : measured.explanations) {

@@ -117,16 +117,9 @@ std::string diagnosis_json(const Diagnosis& diagnosis) {
   ordered_json results = ordered_json::array(), hosts = ordered_json::array();
   for (const Finding& finding : all_findings(diagnosis)) results.push_back(row_of(finding));
   for (const Visit& visit : diagnosis.visits) hosts.push_back(visit_json(visit));
-  ordered_json document{{"machine",
-                         {{"host", diagnosis.here.host},
-                          {"cpu", machine.cpu},
-                          {"architecture", machine.architecture},
-                          {"cores", machine.cores},
-                          {"memory_gib", machine.memory_gib},
-                          {"kernel", machine.kernel},
-                          {"load", machine.load},
-                          {"versions", machine.versions}}},
-                        {"results", results}};
+  ordered_json here{{"host", diagnosis.here.host}};
+  here.update(machine_json(machine));
+  ordered_json document{{"machine", here}, {"results", results}};
   if (!diagnosis.visits.empty()) document["hosts"] = hosts;
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

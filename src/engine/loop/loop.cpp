@@ -350,7 +350,7 @@ void Loop::fail_job(const Status& status) {
   blame_.acquit();
   log_line(LogLevel::error, cat("rank ", parts_.transport->rank(), ": ", status.to_string()));
   // Where the news of it is being passed on, the others hear it from there.
-  if (!passes_on_) tell_everybody(encode_abort(status), status.culprit().rank);
+  if (!abort_told_) tell_everybody(encode_abort(status), status.culprit().rank);
   for (auto& [id, set] : sets_) {
     keep(set->stop(status));
   }

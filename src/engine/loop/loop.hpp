@@ -210,7 +210,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   std::vector<Flood> floods_;
   std::set<std::pair<Rank, std::uint32_t>> flooded_;
   std::uint32_t next_flood_ = 0;
-  bool passes_on_ = false;
+  bool abort_told_ = false;                 // everybody is being told why the job fails
   // Ranks that are about to leave, which pass nothing on soon; and, while this one leaves, who knows
   // that of it.
   std::set<Rank> departing_, passed_by_;

@@ -6,7 +6,6 @@
 // everybody, once.
 #include <algorithm>
 
-#include "base/data/text.hpp"
 #include "engine/loop/loop.hpp"
 
 namespace unisono::engine {
@@ -79,27 +78,28 @@ bool Loop::passed_by_all() const {
 
 // A message for this rank, for another one, or for everybody.
 void Loop::handle_routed(Rank from, const Control& control) {
-  const Route& route = control.route;
+  const Route& way = control.route;
   const Rank me = parts_.transport->rank();
   const auto exists = [&](Rank rank) { return rank >= 0 && rank < parts_.transport->size(); };
-  const bool known = exists(route.origin) && route.origin != me &&
-                     (exists(route.to) || route.to == Route::kEverybody);
+  const bool known = exists(way.origin) && way.origin != me &&
+                     (exists(way.to) || way.to == Route::kEverybody);
   const bool nested = control.body.empty() || is_wrapped(control.body);
   if (!parts_.overlay || !known || nested) {
     // What this rank has told everybody comes back to it where the ways form circles.
-    if (parts_.overlay && route.origin == me && route.to == Route::kEverybody) return;
+    if (parts_.overlay && way.origin == me && way.to == Route::kEverybody) return;
     return fail_job(lost(from, Status(Code::corrupted, "a routed message makes no sense")));
   }
-  if (route.to == me) return handle(route.origin, control.body);
-  if (route.to != Route::kEverybody) {
-    if (!gone_[static_cast<std::size_t>(route.to)]) this->route(route.origin, route.to, control.body);
+  if (way.to == me) return handle(way.origin, control.body);
+  if (way.to != Route::kEverybody) {
+    if (!gone_[static_cast<std::size_t>(way.to)]) route(way.origin, way.to, control.body);
     return;
   }
-  if (!flooded_.emplace(route.origin, route.number).second) return;
-  floods_.push_back({route, {control.body.begin(), control.body.end()}, from});
-  passes_on_ = true;
-  handle(route.origin, control.body);
-  passes_on_ = false;
+  if (!flooded_.emplace(way.origin, way.number).second) return;
+  floods_.push_back({way, {control.body.begin(), control.body.end()}, from});
+  if (control.body.front() == static_cast<std::byte>(ControlKind::abort)) {
+    abort_told_ = true;
+  }
+  handle(way.origin, control.body);
 }
 
 }  // namespace unisono::engine

@@ -75,7 +75,7 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
     return fixed(question, "chosen by size and number of members, as no link was measured");
   }
   // The middle of the class stands for all of it, so that the first bucket does not decide for others.
-  const std::size_t bytes = (std::size_t{3} << of.power) / 4;
+  const std::size_t bytes = of.middle();
   std::vector<cost::Candidate> candidates;
   for (const std::string_view name : move::allreduce_candidates(context_, question.dtype)) {
     const double predicted =
@@ -151,9 +151,8 @@ void Selector::freeze(State& state, const SizeClass& of) {
                            fastest == state.candidates.begin() ? ", as predicted" : "");
   // Later classes build on what these took; what was corrected already is corrected further.
   for (const Tried& each : state.candidates) {
-    const double raw = cost::predict_allreduce(each.algorithm, layout_,
-                                               (std::size_t{3} << of.power) / 4,
-                                               parts_.network->costs);
+    const double raw =
+        cost::predict_allreduce(each.algorithm, layout_, of.middle(), parts_.network->costs);
     corrections_.note(each.algorithm, of.power, raw, each.measured_s);
   }
   parts_.remembered->keep(layout_, parts_.host != nullptr, of, state.chosen);

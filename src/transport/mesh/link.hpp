@@ -116,9 +116,7 @@ class Link {
     }
   };
   // A whole header found no memory for its payload last time; there may be some now.
-  bool header_waits() const {
-    return part_ == Part::header && got_ == kFrameHeaderBytes;
-  }
+  bool header_waits() const { return part_ == Part::header && got_ == kFrameHeaderBytes; }
   bool may_write() const { return stream_ != nullptr && !awaits_resume_ && !resume_; }
   bool wants_write() const { return resume_.has_value() || (may_write() && !queue_.empty()); }
   void use(std::unique_ptr<Stream> stream, const LaneSecret& secret);

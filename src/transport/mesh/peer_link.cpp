@@ -208,7 +208,7 @@ void PeerLink::leave() {
   if (heals_ && known_ && !fault_ && (control_.owes() || data_.owes())) acknowledge();
   leaving_ = true;
   // A peer that this rank never spoke with hears the goodbye if it still connects.
-  unmet_ = !known_ && !seeks() && turns_[0].number == 0;
+  unmet_ = !met() && !seeks();
   if (unmet_) return;
   say_goodbye();
 }

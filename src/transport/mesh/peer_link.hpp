@@ -41,7 +41,7 @@ class PeerLink final : private FrameSink {
 
   bool progress(TransportListener& listener);
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
-  // A connection of turn.number or more has come about.
+  // A connection has come about, by a call of either end.
   void attach(Connection connection);
   void unreachable(const Status& why);
   // Whether there is, or was, a connection on which the peer has spoken.

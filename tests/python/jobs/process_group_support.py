@@ -19,10 +19,11 @@ DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int
 
 
 def start(name="unisono"):
-    store = dist.FileStore(sys.argv[1], SIZE)
+    # A file for each start: whoever closes a FileStore last removes its file, also under a rank
+    # that has just opened it again.
     start.count = getattr(start, "count", 0) + 1
-    dist.init_process_group(name, store=dist.PrefixStore(f"job {start.count}", store), rank=RANK,
-                            world_size=SIZE, timeout=FOREVER)
+    store = dist.FileStore(f"{sys.argv[1]}.{start.count}", SIZE)
+    dist.init_process_group(name, store=store, rank=RANK, world_size=SIZE, timeout=FOREVER)
 
 
 def mine(*shape, dtype=torch.float32, rank=None):

@@ -20,7 +20,9 @@ numbers = iter(range(100))
 
 
 def make_group():
-    store = dist.PrefixStore(f"group {next(numbers)}", dist.FileStore(sys.argv[1], SIZE))
+    # A file for each group: whoever closes a FileStore last removes its file, also under a rank that
+    # has just opened it for the next group.
+    store = dist.FileStore(f"{sys.argv[1]}.{next(numbers)}", SIZE)
     dist.init_process_group("unisono", store=store, rank=ME, world_size=SIZE,
                             timeout=timedelta(seconds=50))
 

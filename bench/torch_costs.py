@@ -28,7 +28,7 @@ import subprocess
 import sys
 import time
 
-import torch_hosts
+import hosts
 
 PARTS = ("calls", "init", "memory")
 
@@ -160,15 +160,15 @@ def two_ranks(part, *more):
         "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
 
 
-def hosts():
+def two_hosts():
     step = [sys.executable, str(pathlib.Path(__file__).with_name("torch_step.py")),
             "--only", "none,ddp-gloo,ddp-unisono,optimizer", "--blocks", "2", "--steps", "4"]
-    with torch_hosts.joined() as inside:
+    with hosts.joined() as inside:
         if not inside:
             print("hosts: skipped: needs root, ip and tc")
             return []
         measured = run([[*each, *step] for each in inside], lambda rank: {
-            "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": torch_hosts.address(0),
+            "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": hosts.address(0),
             "MASTER_PORT": "29517", "GLOO_SOCKET_IFNAME": "eth0"})
     medians = {name: statistics.median(times) for name, times in measured["times"].items()}
     return [{"what": name, "step_ms": each, "gloo_ratio": medians["ddp-gloo"] / each}
@@ -200,7 +200,7 @@ def main():
         if part == "memory":
             rows = [row for each in MEMORY for row in two_ranks(part, "--variant", each)]
         else:
-            rows = hosts() if part == "hosts" else two_ranks(part)
+            rows = two_hosts() if part == "hosts" else two_ranks(part)
         results[part] = rows
         show(part, rows)
     if options.json:

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long an allreduce between hosts takes, and how far it is from what the wire allows.
+"""How long an allreduce between hosts takes, how far it is from what the wire allows, and what
+others take.
 
-Two hosts are network namespaces that a veth joins, shaped to --rate; every case is measured in turn,
---rounds times. Needs root. Examples:
+Hosts are network namespaces with wires shaped to --rate; every case is measured in turn, --rounds
+times. Needs root. Examples:
   bench/wire.py
+  bench/wire.py --hosts 4 --cases plain,auth,gloo,openmpi
+  bench/wire.py --hosts 8 --rate 100mbit --cases plain,gloo --json wire.json
   bench/wire.py --ranks 2 --cases ring,hierarchical,direct --bytes 1M,16M
-  bench/wire.py --cases plain,auth,encrypt --json wire.json
 
-The limit is 2 (h-1)/h of the bytes at the rate, for h hosts, without any header.
+The limit is 2 (h-1)/h of the bytes at the rate, for h hosts, without any header. "cpu" is what all
+ranks together computed, in cores: where it comes near the cores of the machine, the hosts slow each
+other down. Open MPI and MPICH are run with the Python that UNISONO_PEER_OPENMPI_PYTHON and
+UNISONO_PEER_MPICH_PYTHON name (with mpi4py; mpirun lies beside it, or on PATH), Gloo with this one.
 """
 
 from __future__ import annotations
@@ -19,38 +24,75 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
-import torch_hosts
+import hosts
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNISONO = ROOT / ".venv" / "bin" / "unisono"
-HOSTS = 2
-# Run by every rank: the times of rank 0, after a barrier each.
-RANK = """
-import sys, time, numpy as np, unisono
+# Run by every rank: each operation after a barrier; rank 0 tells its times, everyone its CPU time.
+BODY = """
+import sys, time, numpy as np
 size, times = int(sys.argv[1]), int(sys.argv[2])
-with unisono.Engine() as engine:
-    data = np.ones(size // 4, np.float32)
-    warm = 12  # in the first operations of a size algorithms may be on trial
-    for turn in range(times + warm):
-        data[:] = 1
-        engine.barrier()
-        begin = time.perf_counter()
-        engine.allreduce_(data, name="x", op=unisono.Sum)
-        took = time.perf_counter() - begin
-        assert (data == engine.size()).all()
-        if engine.rank() == 0 and turn >= warm:
-            print("took", took, flush=True)
+WARM = 12  # in the first operations of a size algorithms may be on trial
+{start}
+data = np.ones(size // 4, np.float32)
+for turn in range(times + WARM):
+    data[:] = 1
+    barrier()
+    computed, begin = time.process_time(), time.perf_counter()
+    allreduce(data)
+    took = time.perf_counter() - begin
+    computed = time.process_time() - computed
+    assert (data == ranks).all()
+    if turn >= WARM:
+        print("took" if rank == 0 else "other", took, computed, flush=True)
+{end}
 """
+STARTS = {
+    "unisono": ("""
+import unisono
+engine = unisono.Engine()
+rank, ranks, barrier = engine.rank(), engine.size(), engine.barrier
+def allreduce(data): engine.allreduce_(data, name="x", op=unisono.Sum)
+""", "engine.shutdown()"),
+    "gloo": ("""
+import os, torch, torch.distributed as dist
+rank, ranks = int(os.environ["UNISONO_RANK"]), int(os.environ["UNISONO_SIZE"])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="tcp://MASTER:29517", rank=rank, world_size=ranks)
+barrier = dist.barrier
+def allreduce(data): dist.all_reduce(torch.from_numpy(data))
+""", "dist.destroy_process_group()"),
+    "mpi": ("""
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+rank, ranks, barrier = world.Get_rank(), world.Get_size(), world.Barrier
+def allreduce(data): world.Allreduce(MPI.IN_PLACE, data)
+""", ""),
+}
 CASES = {
     "plain": {"UNISONO_INTEGRITY": "plain"},
     "auth": {},
     "encrypt": {"UNISONO_ENCRYPT": "1"},
 }
+MPI = ("openmpi", "mpich")
+
+
+class Job(NamedTuple):
+    inside: hosts.Inside
+    shell: str
+    ranks: int
+
+
+def body(name: str) -> str:
+    start, end = STARTS[name]
+    return BODY.format(start=start.replace("MASTER", hosts.address(0)), end=end)
 
 
 def bytes_of(text: str) -> int:
@@ -58,67 +100,109 @@ def bytes_of(text: str) -> int:
     return int(text[:-1] if factor > 1 else text) * factor
 
 
-def bits_per_s(rate: str) -> float:
-    factors = {"gbit": 1e9, "mbit": 1e6, "kbit": 1e3}
-    return float(rate[:-4]) * factors[rate[-4:]]
+def peer_python(case: str) -> str:
+    return os.environ.get(f"UNISONO_PEER_{case.upper()}_PYTHON", sys.executable)
 
 
-def measure(inside: list[list[str]], shell: str, ranks: int, case: str, size: int,
-            times: int) -> list[float]:
-    # A case that is no way to guard frames is an algorithm.
-    options = CASES.get(case, {"UNISONO_ALGORITHM": case})
-    where = ",".join(f"{torch_hosts.address(host)}:{ranks}" for host in range(HOSTS))
-    line = [*inside[0], str(UNISONO), "run", "-np", str(HOSTS * ranks), "-H", where, "--rsh", shell,
-            "--no-prefix", sys.executable, "-c", RANK, str(size), str(times)]
-    job = subprocess.run(line, env={**os.environ, **options}, capture_output=True, text=True,
-                         timeout=600, check=False)
-    if job.returncode != 0:
-        sys.exit(f"{case}: {job.stderr[-2000:]}")
-    return [float(row.split()[1]) for row in job.stdout.splitlines() if row.startswith("took")]
+def mpi_line(job: Job, case: str) -> list[str]:
+    python = pathlib.Path(peer_python(case))
+    beside = python.parent / "mpirun"
+    mpirun = str(beside) if beside.exists() else shutil.which("mpirun")
+    if mpirun is None:
+        sys.exit(f"{case}: no mpirun beside {python}, nor on PATH; see --help")
+    where = [f"{hosts.address(host)}:{job.ranks}" for host in range(len(job.inside))]
+    count = str(job.ranks * len(job.inside))
+    if case == "openmpi":
+        return [mpirun, "--allow-run-as-root", "-np", count, "--host", ",".join(where), "--mca",
+                "plm_rsh_agent", job.shell, "--mca", "btl", "self,tcp", "--mca", "pml", "ob1",
+                "--mca", "btl_tcp_if_include", "eth0", str(python)]
+    return [mpirun, "-launcher", "rsh", "-launcher-exec", job.shell, "-iface", "eth0", "-n", count,
+            "-hosts", ",".join(where), str(python)]
 
 
-def main() -> None:
+def unisono_line(job: Job) -> list[str]:
+    where = ",".join(f"{hosts.address(host)}:{job.ranks}" for host in range(len(job.inside)))
+    return [str(UNISONO), "run", "-np", str(job.ranks * len(job.inside)), "-H", where, "--rsh",
+            job.shell, "--no-prefix", sys.executable]
+
+
+def measure(job: Job, case: str, size: int, times: int) -> tuple[list[float], list[float]]:
+    """The times of rank 0, and the CPU time of all ranks for the same operations."""
+    options: dict[str, str] = {}
+    if case in MPI:
+        line, script = mpi_line(job, case), body("mpi")
+    elif case == "gloo":
+        # The launcher alone is unisono's; its variables tell the ranks who they are.
+        line, script = unisono_line(job), body("gloo")
+        options = {"GLOO_SOCKET_IFNAME": "eth0"}
+    else:
+        # A case that is no way to guard frames is an algorithm.
+        line, script = unisono_line(job), body("unisono")
+        options = CASES.get(case, {"UNISONO_ALGORITHM": case})
+    done = subprocess.run([*job.inside[0], *line, "-c", script, str(size), str(times)],
+                          env={**os.environ, **options}, capture_output=True, text=True,
+                          timeout=900, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{case}: {done.stdout[-500:]}{done.stderr[-2000:]}")
+    rows = [row.split() for row in done.stdout.splitlines() if row.startswith(("took", "other"))]
+    return ([float(row[1]) for row in rows if row[0] == "took"], [float(row[2]) for row in rows])
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--ranks", type=int, default=1, help="of each host")
-    parser.add_argument("--rate", default="1gbit", help="of the wire, as tc writes it")
+    parser.add_argument("--rate", default="1gbit", help="of the wires, as tc writes it")
     parser.add_argument("--bytes", default="16M")
-    parser.add_argument("--cases", default="auto", help=f"algorithms, or {', '.join(CASES)}")
+    parser.add_argument("--cases", default="auto",
+                        help=f"algorithms, or {', '.join([*CASES, 'gloo', *MPI])}")
     parser.add_argument("--times", type=int, default=5, help="in one job")
     parser.add_argument("--rounds", type=int, default=3, help="jobs of each case, in turn")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
-    rows = []
-    print(f"{HOSTS} hosts x {given.ranks} ranks, {given.rate}; {platform.machine()}, "
-          f"{os.cpu_count()} cores, Linux {platform.release()}")
-    with torch_hosts.joined(given.rate) as inside, tempfile.TemporaryDirectory() as folder:
+    if given.hosts < 2:
+        parser.error("--hosts: at least 2")
+    return given
+
+
+def measure_all(given: argparse.Namespace, job: Job) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for text in given.bytes.split(","):
+        size = bytes_of(text)
+        limit = 2 * (given.hosts - 1) / given.hosts * size * 8 / hosts.bits_per_s(given.rate)
+        took: dict[str, list[float]] = {case: [] for case in given.cases.split(",")}
+        computed: dict[str, float] = dict.fromkeys(took, 0.0)
+        for turn in range(given.rounds):
+            for case in took:
+                if sys.stderr.isatty():
+                    print(f"\r{text} round {turn + 1} of {given.rounds}: {case}   ",
+                          end="", file=sys.stderr, flush=True)
+                times, cpu = measure(job, case, size, given.times)
+                took[case] += times
+                computed[case] += sum(cpu)
+        for case, found in took.items():
+            middle, slow = statistics.median(found), sorted(found)[int(len(found) * 0.9)]
+            cores = computed[case] / sum(found)
+            rows.append({"hosts": given.hosts, "ranks": given.ranks, "rate": given.rate,
+                         "bytes": size, "case": case, "median_s": middle, "p90_s": slow,
+                         "limit_s": limit, "of_limit": limit / middle, "cpu_cores": cores})
+            print(f"{text:>6} {case:>20} {middle * 1e3:9.2f} ms, p90 {slow * 1e3:9.2f}, "
+                  f"{100 * limit / middle:5.1f} % of the limit, cpu {cores:4.2f} cores", flush=True)
+    return rows
+
+
+def main() -> None:
+    given = arguments()
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
+    print(f"{given.hosts} hosts x {given.ranks} ranks, {given.rate}; {machine}")
+    with hosts.joined(given.rate, given.hosts) as inside, tempfile.TemporaryDirectory() as folder:
         if not inside:
             sys.exit("network namespaces cannot be made here; run as root, with ip and tc")
-        shell = pathlib.Path(folder) / "rsh"
-        names = [words[-1] for words in inside]
-        cases = "".join(f"{torch_hosts.address(host)}) name={name} ;; "
-                        for host, name in enumerate(names))
-        shell.write_text(f"#!/bin/sh\nhost=$1; shift\ncase $host in {cases}esac\n"
-                         "exec ip netns exec $name sh -c \"$*\"\n")
-        shell.chmod(0o755)
-        for text in given.bytes.split(","):
-            size = bytes_of(text)
-            limit = 2 * (HOSTS - 1) / HOSTS * size * 8 / bits_per_s(given.rate)
-            took: dict[str, list[float]] = {case: [] for case in given.cases.split(",")}
-            for turn in range(given.rounds):
-                for case, found in took.items():
-                    if sys.stderr.isatty():
-                        print(f"\r{text} round {turn + 1} of {given.rounds}: {case}   ",
-                              end="", file=sys.stderr, flush=True)
-                    found += measure(inside, str(shell), given.ranks, case, size, given.times)
-            for case, found in took.items():
-                middle, slow = statistics.median(found), sorted(found)[int(len(found) * 0.9)]
-                rows.append({"bytes": size, "case": case, "median_s": middle, "p90_s": slow,
-                             "limit_s": limit, "of_limit": limit / middle})
-                print(f"{text:>6} {case:>20} {middle * 1e3:9.2f} ms, p90 {slow * 1e3:9.2f}, "
-                      f"{100 * limit / middle:5.1f} % of the limit")
+        rows = measure_all(given, Job(inside, hosts.remote_shell(inside, folder), given.ranks))
     if given.json:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n")
+        given.json.write_text(json.dumps({"machine": machine, "command": sys.argv,
+                                          "results": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

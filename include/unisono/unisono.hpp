@@ -337,6 +337,11 @@ UNISONO_API std::vector<std::size_t> split_groups(std::span<const std::uint64_t>
                                                   std::size_t groups,
                                                   Balance balance = Balance::count);
 
+// The addresses of this machine that ranks on other hosts are told, best first, for those who bring
+// the ranks of a job together themselves. `wanted` is what UNISONO_BIND_HOST may be: nothing for every
+// address that others may reach, or an interface, a network, an address or the name of a host.
+UNISONO_API Result<std::vector<std::string>> published_addresses(std::string_view wanted = {});
+
 UNISONO_API std::string_view version();
 
 }  // namespace unisono

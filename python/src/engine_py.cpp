@@ -227,6 +227,8 @@ void bind_engine(nb::module_& module) {
              [](const std::vector<std::uint64_t>& sizes, std::size_t groups, bool by_bytes) {
                return split_groups(sizes, groups, by_bytes ? Balance::bytes : Balance::count);
              });
+  module.def("published_addresses",
+             [](const std::string& wanted) { return value_or_raise(published_addresses(wanted)); });
   nb::class_<Member>(module, "Engine")
       .def_static("join", &join, nb::arg("options"), nb::arg("world").none() = nb::none(),
                   nb::arg("rank") = 0, nb::arg("environment").none() = nb::none())

@@ -9,6 +9,7 @@
 #include "engine/explain_text.hpp"
 #include "engine/wiring.hpp"
 #include "order/switch/switchable.hpp"
+#include "rendezvous/connect/addresses.hpp"
 #include "submit/split_groups.hpp"
 
 namespace unisono {
@@ -229,6 +230,11 @@ std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes, std:
   groups = std::max<std::size_t>(groups, 1);
   return balance == Balance::bytes ? submit::split_by_bytes(sizes, groups)
                                    : submit::split_by_count(sizes.size(), groups);
+}
+
+Result<std::vector<std::string>> published_addresses(std::string_view wanted) {
+  const bool any = wanted == "0.0.0.0" || wanted == "::";
+  return rendezvous::addresses_to_publish(rendezvous::interface_addresses(), any ? "" : wanted);
 }
 
 std::string_view version() { return UNISONO_VERSION; }

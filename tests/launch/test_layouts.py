@@ -25,14 +25,26 @@ unisono.shutdown()
 """
 
 
-def run_in(builder: layouts.Builder, folder: pathlib.Path, **variables: str):
+GROUP = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("unisono", init_method=f"file://{os.environ['UNISONO_JOB_DIR']}/store",
+                        rank=int(os.environ["UNISONO_RANK"]), world_size=2)
+tensor = torch.full((100_000,), dist.get_rank() + 1.0)
+dist.all_reduce(tensor)
+assert (tensor == 3).all()
+print("met")
+dist.destroy_process_group()
+"""
+
+
+def run_in(builder: layouts.Builder, folder: pathlib.Path, script: str = RANK, **variables: str):
     """One rank on each host; rank 0 leaves its address in a folder that both see."""
     processes = []
     for host in range(layouts.HOSTS):
         environment = {**os.environ, "UNISONO_RANK": str(host), "UNISONO_SIZE": "2",
                        "UNISONO_LOCAL_RANK": "0", "UNISONO_LOCAL_SIZE": "1",
                        "UNISONO_JOB": "layouts", "UNISONO_JOB_DIR": str(folder), **variables}
-        processes.append(subprocess.Popen([*builder.inside(host), sys.executable, "-c", RANK],
+        processes.append(subprocess.Popen([*builder.inside(host), sys.executable, "-c", script],
                                           env=environment, stdout=subprocess.PIPE,
                                           stderr=subprocess.STDOUT, text=True))
     return [(process.communicate(timeout=120)[0], process.returncode) for process in processes]
@@ -53,6 +65,22 @@ def build():
 @pytest.mark.parametrize("layout", layouts.MEETING, ids=lambda layout: layout.__name__)
 def test_two_hosts_meet(layout, build, tmp_path):
     for output, code in run_in(build(layout), tmp_path):
+        assert code == 0 and "met" in output, output
+
+
+@pytest.mark.parametrize("layout", [layouts.same_bridge, layouts.two_networks_one_shared,
+                                    layouts.ipv6_only, layouts.dead_cable_first],
+                         ids=lambda layout: layout.__name__)
+def test_a_process_group_of_torch_meets_too(layout, build, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    for output, code in run_in(build(layout), tmp_path, GROUP):
+        assert code == 0 and "met" in output, output
+
+
+def test_an_interface_can_be_named_for_a_process_group(build, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    outcome = run_in(build(layouts.dead_cable_first), tmp_path, GROUP, UNISONO_BIND_HOST="eth1")
+    for output, code in outcome:
         assert code == 0 and "met" in output, output
 
 

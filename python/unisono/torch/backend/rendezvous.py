@@ -3,7 +3,7 @@
 """How the ranks of a process group get an engine of their own: they meet in torch's Store.
 
 Every rank says in the store where it is. Rank 0 of the group reads that, opens a listening socket,
-makes the key of the job and leaves both as a note; then all join as they would under a launcher.
+makes the key of the job and leaves the key and its addresses as a note; then all join as they would under a launcher.
 Who may read the store may read the key: the store is as trusted as torch takes it to be.
 
 The note names the token of every place it answers, so that what an earlier group of the same name
@@ -19,14 +19,13 @@ import socket
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from ... import current
+from ... import _core, current
 from ...config import chosen_options
 from ...engine import Engine, make_options
 from ...errors import Error, Timeout
 
 _LOOK_AGAIN_S = (0.0005, 0.02)  # first and longest pause between two looks into the store
 _LOOPBACK = "127.0.0.1"
-_ANY_ADDRESS = ("0.0.0.0", "::")
 
 
 def put(store: Any, key: str, value: str) -> None:
@@ -132,13 +131,12 @@ class _Meeting:
                 "reuse": all(each["reuse"] for each in places),
                 "stall_limit_s": self._timeout_s}
         if not note["reuse"]:
-            bind_host, seen_as = _door(places)
-            family = socket.AF_INET6 if ":" in bind_host else socket.AF_INET
-            self._listener = socket.create_server((bind_host, 0), family=family,
-                                                  backlog=self._size)
+            addresses = _addresses(places)
+            self._listener = _listen(addresses, self._size)
             port = self._listener.getsockname()[1]
-            host = f"[{seen_as}]" if ":" in seen_as else seen_as
-            note.update(address=f"{host}:{port}", key=secrets.token_hex(32))
+            hosts = [f"[{each}]" if ":" in each else each for each in addresses]
+            note.update(address=",".join(f"{host}:{port}" for host in hosts),
+                        key=secrets.token_hex(32))
         put(self._store, "note", json.dumps(note))
         return note
 
@@ -213,19 +211,24 @@ def _address_towards(host: str) -> str:
         return ""
 
 
-def _door(places: list[dict[str, Any]]) -> tuple[str, str]:
-    """What rank 0 listens on, and by which address the others reach it: loopback unless some rank
-    is elsewhere."""
+def _addresses(places: list[dict[str, Any]]) -> list[str]:
+    """By which the others reach rank 0: loopback unless some rank is elsewhere."""
     zero = places[0]["network"]
     far = [each for each in places if each["network"] != zero]
     if not far:
-        return _LOOPBACK, _LOOPBACK
-    bind_host = os.environ.get("UNISONO_BIND_HOST", "")
-    if bind_host and bind_host not in _ANY_ADDRESS:
-        return bind_host, bind_host
-    for each in far:
-        own = _address_towards(each["address"])
-        if own and not own.startswith("127.") and own != "::1":
-            return bind_host or own, own
-    raise Error("rank 0 of the process group found no address that the ranks on other hosts reach; "
-                "set UNISONO_BIND_HOST on it")
+        return [_LOOPBACK]
+    published = _core.published_addresses(os.environ.get("UNISONO_BIND_HOST", ""))
+    # Where the routing table leads to ranks elsewhere comes first.
+    ways = dict.fromkeys(_address_towards(each["address"]) for each in far)
+    return [each for each in ways if each in published] + [
+        each for each in published if each not in ways]
+
+
+def _listen(addresses: list[str], backlog: int) -> socket.socket:
+    if len(addresses) == 1:
+        family = socket.AF_INET6 if ":" in addresses[0] else socket.AF_INET
+        return socket.create_server((addresses[0], 0), family=family, backlog=backlog)
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True,
+                                    backlog=backlog)
+    return socket.create_server(("0.0.0.0", 0), backlog=backlog)

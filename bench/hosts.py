@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts for a benchmark: network namespaces, each with a wire of the same rate both ways. Two are
+joined by one wire, more by a switch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+from typing import Iterator
+
+Inside = list[list[str]]  # for each host, what to put before a command so that it runs there
+
+
+def address(host: int) -> str:
+    return f"10.213.78.{host + 1}"
+
+
+def bits_per_s(rate: str) -> float:
+    factors = {"gbit": 1e9, "mbit": 1e6, "kbit": 1e3}
+    return float(rate[:-4]) * factors[rate[-4:]]
+
+
+def _sh(*words: str) -> None:
+    subprocess.run(words, check=True)
+
+
+def _shape(name: str, device: str, rate: str) -> None:
+    # A burst of about a millisecond, and at least a whole packet of a device that splits none.
+    burst = max(int(bits_per_s(rate) / 8 / 1000), 64 << 10)
+    _sh("tc", "-n", name, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate,
+        "burst", str(burst), "latency", "50ms")
+
+
+def _wire(names: list[str], switch: str, rate: str) -> None:
+    if len(names) == 2:
+        _sh("ip", "-n", names[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0",
+            "netns", names[1])
+    else:
+        _sh("ip", "netns", "add", switch)
+        _sh("ip", "-n", switch, "link", "add", "switch", "type", "bridge")
+        _sh("ip", "-n", switch, "link", "set", "switch", "up")
+        for host, name in enumerate(names):
+            _sh("ip", "-n", name, "link", "add", "eth0", "type", "veth", "peer", "name",
+                f"port{host}", "netns", switch)
+            _sh("ip", "-n", switch, "link", "set", f"port{host}", "master", "switch", "up")
+            _shape(switch, f"port{host}", rate)  # what comes to the host
+    for host, name in enumerate(names):
+        _sh("ip", "-n", name, "addr", "add", f"{address(host)}/24", "dev", "eth0")
+        for device in ("eth0", "lo"):
+            _sh("ip", "-n", name, "link", "set", device, "up")
+        _shape(name, "eth0", rate)
+
+
+@contextlib.contextmanager
+def joined(rate: str = "1gbit", hosts: int = 2) -> Iterator[Inside]:
+    """Nothing where namespaces cannot be made."""
+    if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("tc"):
+        yield []
+        return
+    names = [f"unisono-bench-{os.getpid()}-{host}" for host in range(hosts)]
+    switch = f"unisono-bench-{os.getpid()}-switch"
+    try:
+        for name in names:
+            _sh("ip", "netns", "add", name)
+        _wire(names, switch, rate)
+        yield [["ip", "netns", "exec", name] for name in names]
+    finally:
+        for name in [*names, switch]:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def remote_shell(inside: Inside, folder: str) -> str:
+    """A command that enters a host by its address, as ssh would."""
+    cases = "".join(f"{address(host)}) name={words[-1]} ;; " for host, words in enumerate(inside))
+    shell = pathlib.Path(folder) / "rsh"
+    shell.write_text(f"#!/bin/sh\nhost=$1; shift\ncase $host in {cases}esac\n"
+                     "exec ip netns exec $name sh -c \"$*\"\n")
+    shell.chmod(0o755)
+    return str(shell)

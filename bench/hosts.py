@@ -29,10 +29,10 @@ def _sh(*words: str) -> None:
 
 
 def _shape(name: str, device: str, rate: str) -> None:
-    # A burst of about a millisecond, and at least a whole packet of a device that splits none.
-    burst = max(int(bits_per_s(rate) / 8 / 1000), 64 << 10)
+    # The burst is one packet as the device takes it: what goes beyond the rate for longer would be no
+    # wire, and would mislead whoever measures one.
     _sh("tc", "-n", name, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate,
-        "burst", str(burst), "latency", "50ms")
+        "burst", "64kb", "latency", "50ms")
 
 
 def _wire(names: list[str], switch: str, rate: str) -> None:

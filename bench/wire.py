@@ -10,10 +10,12 @@ times. Needs root. Examples:
   bench/wire.py --hosts 4 --cases plain,auth,gloo,openmpi
   bench/wire.py --hosts 8 --rate 100mbit --cases plain,gloo --json wire.json
   bench/wire.py --ranks 2 --cases ring,hierarchical,direct --bytes 1M,16M
+  bench/wire.py --hosts 4 --bytes 8,64K,1M,16M --explain
 
 The limit is 2 (h-1)/h of the bytes at the rate, for h hosts, without any header. "cpu" is what all
 ranks together computed, in cores: where it comes near the cores of the machine, the hosts slow each
-other down. Open MPI and MPICH are run with the Python that UNISONO_PEER_OPENMPI_PYTHON and
+other down. --explain shows what was predicted for each algorithm that was tried, beside what it took,
+and measures nothing else. Open MPI and MPICH are run with the Python that UNISONO_PEER_OPENMPI_PYTHON and
 UNISONO_PEER_MPICH_PYTHON name (with mpi4py; mpirun lies beside it, or on PATH), Gloo with this one.
 """
 
@@ -24,6 +26,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -76,6 +79,17 @@ rank, ranks, barrier = world.Get_rank(), world.Get_size(), world.Barrier
 def allreduce(data): world.Allreduce(MPI.IN_PLACE, data)
 """, ""),
 }
+EXPLAIN = """
+import sys, numpy as np, unisono
+with unisono.Engine() as engine:
+    for size in map(int, sys.argv[1].split(",")):
+        data = np.ones(max(size // 4, 1), np.float32)
+        for turn in range(12):
+            engine.allreduce_(data, name="x", op=unisono.Max)
+    if engine.rank() == 0:
+        print(engine.explain())
+"""
+TRIAL = re.compile(r"^ +(\S+): ([\d.]+) µs predicted, ([\d.]+) µs measured", re.MULTILINE)
 CASES = {
     "plain": {"UNISONO_INTEGRITY": "plain"},
     "auth": {},
@@ -148,6 +162,22 @@ def measure(job: Job, case: str, size: int, times: int) -> tuple[list[float], li
     return ([float(row[1]) for row in rows if row[0] == "took"], [float(row[2]) for row in rows])
 
 
+def explain(given: argparse.Namespace, job: Job) -> list[dict[str, object]]:
+    sizes = ",".join(str(bytes_of(text)) for text in given.bytes.split(","))
+    done = subprocess.run([*job.inside[0], *unisono_line(job), "-c", EXPLAIN, sizes],
+                          capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode != 0:
+        sys.exit(f"explain: {done.stderr[-2000:]}")
+    print(done.stdout, end="")
+    rows = [{"algorithm": name, "predicted_us": float(predicted), "measured_us": float(measured)}
+            for name, predicted, measured in TRIAL.findall(done.stdout)]
+    errors = [abs(row["predicted_us"] / row["measured_us"] - 1) for row in rows]
+    if errors:
+        print(f"predictions are off by {100 * statistics.median(errors):.0f} % in the median, "
+              f"{100 * sorted(errors)[int(len(errors) * 0.9)]:.0f} % at p90, of {len(errors)}")
+    return rows
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -159,6 +189,7 @@ def arguments() -> argparse.Namespace:
                         help=f"algorithms, or {', '.join([*CASES, 'gloo', *MPI])}")
     parser.add_argument("--times", type=int, default=5, help="in one job")
     parser.add_argument("--rounds", type=int, default=3, help="jobs of each case, in turn")
+    parser.add_argument("--explain", action="store_true", help="what was predicted, and what it took")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     if given.hosts < 2:
@@ -199,7 +230,8 @@ def main() -> None:
     with hosts.joined(given.rate, given.hosts) as inside, tempfile.TemporaryDirectory() as folder:
         if not inside:
             sys.exit("network namespaces cannot be made here; run as root, with ip and tc")
-        rows = measure_all(given, Job(inside, hosts.remote_shell(inside, folder), given.ranks))
+        job = Job(inside, hosts.remote_shell(inside, folder), given.ranks)
+        rows = explain(given, job) if given.explain else measure_all(given, job)
     if given.json:
         given.json.write_text(json.dumps({"machine": machine, "command": sys.argv,
                                           "results": rows}, indent=1) + "\n")

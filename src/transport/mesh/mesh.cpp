@@ -13,16 +13,20 @@ namespace {
 
 class Mesh final : public Transport {
  public:
-  Mesh(MeshSettings settings, std::vector<PeerLanes> lanes) : settings_(std::move(settings)) {
+  Mesh(MeshSettings settings, std::vector<PeerLanes> lanes)
+      : settings_(std::move(settings)), io_(settings_.io_threads, settings_.bell) {
     UNISONO_CHECK(lanes.size() == settings_.peers.size());
     links_.resize(lanes.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (static_cast<Rank>(i) == settings_.rank) continue;
-      links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_);
+      links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_,
+                                             io_);
       others_.push_back(links_[i].get());
       if (links_[i]->known()) used_.push_back(links_[i].get());
     }
+    io_.start();
   }
+  ~Mesh() override { io_.stop(); }
 
   std::string_view name() const override { return settings_.name; }
   Rank rank() const override { return settings_.rank; }
@@ -44,12 +48,14 @@ class Mesh final : public Transport {
   void abandon(Rank peer, Transfer& transfer) override { use(peer).abandon(transfer); }
 
   bool progress(TransportListener& listener) override {
-    bool moved = settings_.connector != nullptr && settings_.connector->has_news() && take_news();
+    bool moved = io_.take_news();
+    moved |= settings_.connector != nullptr && settings_.connector->has_news() && take_news();
     // By index: whoever hears of something may use a further link.
     for (std::size_t i = 0; i < used_.size(); ++i) moved |= used_[i]->progress(listener);
     return moved;
   }
   bool ready() const override {
+    if (io_.has_news()) return true;
     if (settings_.connector != nullptr && settings_.connector->has_news()) return true;
     for (const PeerLink* link : used_) {
       if (link->ready()) return true;
@@ -111,6 +117,7 @@ class Mesh final : public Transport {
   }
 
   MeshSettings settings_;
+  IoThreads io_;                            // outlives the links, which it no longer drives then
   std::vector<std::unique_ptr<PeerLink>> links_;  // by rank; null for this one
   std::vector<PeerLink*> others_, used_;
   TransportStats stats_;

@@ -109,6 +109,8 @@ class Transport {
   // After leave(): nothing is queued any more and every peer has answered or is gone.
   virtual bool left() const = 0;
   virtual TransportStats stats() const = 0;
+  // Binds the threads that it has, if any, to these CPUs; returns false when the kernel refuses.
+  virtual bool bind_threads(std::span<const int>) { return true; }
 };
 
 }  // namespace unisono::transport

@@ -31,7 +31,7 @@ std::size_t stripes_for(const Options& options, const PeerRecord& self,
   if (on_first_use || !listens_at) return 1;
   long fastest = 0;
   for (const InterfaceAddress& each : here) {
-    const bool used = std::ranges::any_of(*listens_at, [&](const HostPort& at) {
+    const bool used = std::ranges::any_of(listens_at.value(), [&](const HostPort& at) {
       return at.host == each.address;
     });
     if (used && each.up && !each.loopback) fastest = std::max(fastest, mbits(each.interface));

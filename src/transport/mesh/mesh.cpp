@@ -94,6 +94,7 @@ class Mesh final : public Transport {
     }
     return stats;
   }
+  bool bind_threads(std::span<const int> cpus) override { return io_.bind(cpus); }
 
  private:
   bool take_news() {

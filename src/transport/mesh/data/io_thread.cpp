@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/mesh/data/io_thread.hpp"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <new>
 #include <utility>
 
@@ -33,6 +36,13 @@ void IoThread::stop() {
   stopping_.store(true, std::memory_order_release);
   bell_.ringer().ring();
   thread_.join();
+}
+
+bool IoThread::bind(std::span<const int> cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<unsigned>(cpu), &set);
+  return ::pthread_setaffinity_np(thread_.native_handle(), sizeof set, &set) == 0;
 }
 
 // A call costs a lock only where none has been made since the thread looked last.
@@ -109,6 +119,12 @@ void IoThreads::start() {
 }
 void IoThreads::stop() {
   for (auto& thread : threads_) thread->stop();
+}
+bool IoThreads::bind(std::span<const int> cpus) {
+  for (auto& thread : threads_) {
+    if (!thread->bind(cpus)) return false;
+  }
+  return true;
 }
 IoThread* IoThreads::next() {
   return threads_.empty() ? nullptr : threads_[next_++ % threads_.size()].get();

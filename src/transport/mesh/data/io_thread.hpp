@@ -5,11 +5,10 @@
 // Thread: the engine's, but for run().
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -49,6 +48,7 @@ class IoThread {
   void start();
   // Afterwards no stripe is driven any more; the poller stays.
   void stop();
+  bool bind(std::span<const int> cpus);
   // Has the stripe looked at soon: something was handed over.
   void call(Stripe& stripe);
   Poller& poller() { return poller_; }
@@ -76,6 +76,8 @@ class IoThreads {
   IoThreads(std::size_t count, Ringer engine);
   void start();
   void stop();
+  // Returns false when the kernel refuses.
+  bool bind(std::span<const int> cpus);
   bool empty() const { return threads_.empty(); }
   // Spreads stripes over the threads; null where there are none.
   IoThread* next();

@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StripedMesh, testing::ValuesIn(kLayouts), [](c
   return cat("stripes", which.param.stripes, "threads", which.param.io_threads);
 });
 
-TEST(StripedMesh, ConnectionsAreCounted) {
+TEST(Stripes, ConnectionsAreCounted) {
   HealingWorld job(2, 4, 0);
   job.at(0).post(1, pattern(10, 1));
   ASSERT_TRUE(step_until(job, [&] { return !job.world[1]->told.messages.empty(); }));

@@ -280,6 +280,8 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   mesh.stripes = connected->stripes;
   mesh.io_threads = io_threads_for(options, connected->stripes, job.identity.local_size);
   mesh.bell = bell.ringer();
+  mesh.poller = &poller;
+  mesh.first_key = kPeerKey;
   if (job.overlay) {
     mesh.beats_with.resize(job.peers.size());
     for (const Rank peer : job.overlay->adjacent_to(self)) {

@@ -52,6 +52,10 @@ struct MeshSettings {
   // Threads that move the data over TCP; 0: whoever drives the engine does. They ring this bell.
   std::size_t io_threads = 0;
   Ringer bell;
+  // The poller that watches the streams, with the keys first_key + rank, so that a pass over many
+  // peers reads only from those that have news. Null: it tries all of them.
+  Poller* poller = nullptr;
+  std::uint64_t first_key = 0;
 };
 
 // lanes is by rank; the entry of this rank is empty.

@@ -33,6 +33,7 @@ PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings,
     : peer_(std::move(peer)),
       self_(settings.peers[static_cast<std::size_t>(settings.rank)]),
       can_fall_silent_(lanes.can_fall_silent),
+      by_sockets_(by_sockets(lanes)),
       heals_(heals(lanes, settings)),
       beats_(settings.beats_with.empty() ||
              settings.beats_with[static_cast<std::size_t>(peer_.rank)]),
@@ -43,7 +44,7 @@ PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings,
       control_(std::move(lanes.control.stream), LaneKind::control, settings.epoch,
                lanes.control.secret, heals_),
       data_(settings.stripes, settings.epoch, heals_,
-            io.empty() || !by_sockets(lanes) ? nullptr : &io, std::move(lanes.data)) {
+            io.empty() || !by_sockets_ ? nullptr : &io, std::move(lanes.data)) {
   known_ = control_.has_stream();
   if (!known_) return;
   for (Calls& each : calls_) each.turn = Turn{1, peer_.rank > self_.rank};
@@ -80,6 +81,7 @@ void PeerLink::abandon(Transfer& transfer) {
 }
 
 bool PeerLink::progress(TransportListener& listener) {
+  news_ = false;
   listener_ = &listener;
   bool moved = false;
   if (control_.open()) {

@@ -42,6 +42,13 @@ class PeerLink final : private FrameSink {
   void abandon(Transfer& transfer);
 
   bool progress(TransportListener& listener);
+  // The poller has news of it.
+  void has_news() { news_ = true; }
+  // Whether progress() may find something to do, given that has_news() is called where the poller
+  // has any. No poller watches rings.
+  bool needs_pass() const {
+    return !by_sockets_ || news_ || leaving_ || peer_left_ || ready() || control_.owes_much() || data_.owes_much();
+  }
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
   // A connection has come about, by a call of either end.
   void attach(Connection connection);
@@ -91,7 +98,7 @@ class PeerLink final : private FrameSink {
   void hear_complaint(std::span<const std::byte> words);
 
   const PeerInfo peer_, self_;
-  const bool can_fall_silent_;
+  const bool can_fall_silent_, by_sockets_;
   const bool heals_, beats_;
   Connector* const connector_;
   bool known_ = false;
@@ -111,6 +118,7 @@ class PeerLink final : private FrameSink {
   TransportListener* listener_ = nullptr;  // during progress()
   std::optional<Status> fault_;            // found, and not yet reported to the listener
 
+  bool news_ = false;                      // since the last pass
   bool lost_ = false;
   bool heard_complaint_ = false;           // the peer reported the fault
   bool leaving_ = false;                   // this rank has said goodbye

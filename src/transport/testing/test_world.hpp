@@ -34,6 +34,7 @@ class Recorder : public TransportListener {
 };
 
 struct TestRank {
+  Rank rank = 0;
   Doorbell bell;
   Poller poller;
   Recorder told;
@@ -46,7 +47,7 @@ using StreamWrap = std::function<std::unique_ptr<Stream>(std::unique_ptr<Stream>
 
 inline World make_ranks(int size) {
   World world;
-  for (int i = 0; i < size; ++i) world.push_back(std::make_unique<TestRank>());
+  for (int i = 0; i < size; ++i) world.emplace_back(std::make_unique<TestRank>())->rank = i;
   return world;
 }
 
@@ -81,6 +82,9 @@ inline LaneSecret test_secret(SealKind kind, int mark, int side) {
   return secret;
 }
 
+// With which a rank's poller watches the streams to a peer.
+inline std::uint64_t test_key(Rank peer) { return 16 + static_cast<std::uint64_t>(peer); }
+
 template <SealKind kKind, std::size_t kStripes = 1>
 PairLanes sealed_lanes(TestRank& a, TestRank& b) {
   std::vector<TcpLane> mine, theirs;
@@ -90,8 +94,8 @@ PairLanes sealed_lanes(TestRank& a, TestRank& b) {
     mine.push_back({std::move(sockets.first), test_secret(kKind, mark, 0)});
     theirs.push_back({std::move(sockets.second), test_secret(kKind, mark, 1)});
   }
-  return {make_tcp_lanes(std::move(mine), a.poller, 16),
-          make_tcp_lanes(std::move(theirs), b.poller, 16)};
+  return {make_tcp_lanes(std::move(mine), a.poller, test_key(b.rank)),
+          make_tcp_lanes(std::move(theirs), b.poller, test_key(a.rank))};
 }
 inline PairLanes tcp_lanes(TestRank& a, TestRank& b) {
   return sealed_lanes<SealKind::aes_256_gcm>(a, b);
@@ -131,6 +135,8 @@ inline World join_lanes(int size, const std::function<PairLanes(TestRank&, TestR
   for (std::size_t a = 0; a < n; ++a) {
     settings.rank = static_cast<Rank>(a);
     settings.bell = world[a]->bell.ringer();
+    if (!wrap) settings.poller = &world[a]->poller;
+    settings.first_key = test_key(0);
     if (a == 1) settings.epoch = other_epoch;
     for (PeerLanes& peer : lanes[a]) {
       if (!wrap || peer.control.stream == nullptr) continue;

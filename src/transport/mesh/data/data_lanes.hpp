@@ -3,7 +3,7 @@
 // The data between this rank and one peer: its stripes, which share what is sent, and the matching of
 // what arrives.
 //
-// Each tag has a home stripe, so that data of one tag keeps its order, and neighbouring tags have
+// Each tag has a home stripe, so that data of one tag keeps its order, and adjacent tags have
 // different ones, so that the parts of a tensor use all of them. When the home has much to send, data
 // goes to the stripe with the shortest backlog instead, if no data of that tag is still on its way;
 // only lanes that heal know that.

@@ -26,13 +26,23 @@ namespace {
 
 using transport::LaneId;
 
+// After a break of the network peers call with all their lanes at once; where these are few, the
+// places for strangers are enough for them.
+int callers_at_once(const LiveSettings& settings) {
+  constexpr std::size_t kPeersMax = 32;
+  return settings.stripes == 1
+             ? 0
+             : static_cast<int>(std::min(settings.peer_records.size(), kPeersMax));
+}
+
 class TcpConnector final : public LiveConnector {
  public:
   TcpConnector(Fd listener, LiveSettings settings, Poller& poller, const Clock& clock)
       : settings_(std::move(settings)),
         poller_(poller),
         listener_(std::move(listener)),
-        loop_(settings_.key, settings_.self, 0, clock, settings_.incarnation),
+        loop_(settings_.key, settings_.self, callers_at_once(settings_), clock,
+              settings_.incarnation),
         strangers_(settings_.strangers) {
     for (std::size_t lane = 0; lane <= settings_.stripes; ++lane) {
       dialers_.emplace_back(loop_, hello({static_cast<std::uint8_t>(lane)}), Dialer::Peers::listen);

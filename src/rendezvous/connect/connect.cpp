@@ -254,7 +254,8 @@ Status Connector::connect_by_tcp() {
     return peer != self_ && !shared[static_cast<std::size_t>(peer)] &&
            (!context_.overlay || context_.overlay->adjacent(self_, peer));
   };
-  std::vector<Lines> lines(1 + stripes_, Lines(count_));  // by lane
+  std::vector<Lines> lines(1 + stripes_);   // by lane
+  for (Lines& lane : lines) lane.resize(count_);
   std::deque<Dialer> calls;
   for (std::size_t lane = 0; lane < lines.size(); ++lane) {
     calls.emplace_back(context_.bootstrap,

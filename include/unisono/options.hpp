@@ -26,6 +26,7 @@ struct UNISONO_API Options {
   bool encrypt = false;
   std::string connect = "auto";
   std::string heal = "auto";
+  std::int64_t connections = -1;  // < 0: by the speed of the network
   std::string algorithm = "auto";
   std::int64_t tree_radix = 16;
   std::int64_t cache_capacity = 1024;
@@ -51,6 +52,7 @@ struct UNISONO_API Options {
 
   // How this process behaves; may differ between ranks.
   double spin_us = -1;  // < 0: chosen from the cores this process may use
+  std::int64_t io_threads = -1;  // < 0: by the number of connections and of cores
   std::string cpu_sets = "off";
   std::string timeline = "";
   bool timeline_mark_cycles = false;
@@ -83,6 +85,7 @@ enum class OptionForm : std::uint8_t {
   choice,
   bytes,
   count,
+  count_or_auto,
   flag,
   seconds,
   milliseconds,
@@ -96,6 +99,7 @@ struct OptionKind {
   OptionForm form = OptionForm::choice;
   std::span<const OptionChoice> choices = {};  // choice: what is allowed
   std::int64_t least = 0;                      // count: the smallest that is allowed
+  std::int64_t most = 0;                       // count_or_auto: the largest that is allowed
 };
 // "one of a|b|c", "bytes", "a count from 2": as --help prints it.
 UNISONO_API std::string kind_text(const OptionKind& kind);

@@ -158,6 +158,10 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   // The threads made here inherit the mask; the caller gets its own back.
   const affinity::ScopedBinding binding(placement_.engine);
   if (!binding.status().ok()) return binding.status();
+  if (!placement_.engine.empty() && !parts.transport->bind_threads(placement_.engine)) {
+    return Status(Code::unavailable, cat("rank ", identity_.rank, " cannot bind its I/O threads to "
+                                         "the CPUs of the engine; see cpu_sets"));
+  }
   loop_ = std::make_unique<Loop>(std::move(parts));
   // The thread keeps the engine alive, since one of its own callbacks may let go of the engine.
   thread_ = std::make_unique<std::thread>([self = shared_from_this()] { self->run(); });

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A two-way byte stream to one peer: what shared-memory rings, heap rings and TCP sockets have in
 // common. Framing, matching and failure handling are built once on top of it (link.hpp, mesh.hpp).
-// Thread: the one that drives the engine. Nothing blocks.
+// Thread: one at a time, whoever drives the lane. Nothing blocks.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/os/poller.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::transport {
@@ -41,6 +42,9 @@ class Stream {
   virtual bool ready(bool writing) const = 0;
   // Says whether this side waits for room; must be known before the engine sleeps.
   virtual void want_write(bool wanted) = 0;
+  // From now on that poller watches the stream, with that key. Returns false, and changes nothing,
+  // where no poller does.
+  virtual bool watch_by(Poller&, std::uint64_t) { return false; }
   // This side sends nothing more.
   virtual void finish_writing() = 0;
   // Whether bytes cannot change on the way (memory of one host), so payloads need no check.

@@ -4,10 +4,11 @@
 // (transport_contract_test.cpp); a new way to move bytes joins it with one line.
 //
 // Thread: the one that drives the engine calls everything. Nothing blocks.
-// Two lanes per peer: short control messages, and data matched by (peer, tag). Neither waits for
-// the other. Order is kept within a lane.
+// Per peer there is a lane of short control messages and there are lanes of data, matched by (peer,
+// tag). Neither waits for the other. Control messages keep their order, and so does data of one tag.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -33,7 +34,23 @@ struct Label {
 // done, failed or abandoned, or the transport is destroyed.
 struct Transfer {
   enum class State : std::uint8_t { idle, active, done, failed };
-  State state = State::idle;
+  // Another thread may move the bytes: whoever sees that it has ended also sees, and may change,
+  // what it moved.
+  class Shown {
+   public:
+    Shown() = default;
+    Shown(const Shown& other) : state_(State(other)) {}
+    Shown& operator=(const Shown& other) { return *this = State(other); }
+    Shown& operator=(State state) {
+      state_.store(state, std::memory_order_release);
+      return *this;
+    }
+    operator State() const { return state_.load(std::memory_order_acquire); }
+
+   private:
+    std::atomic<State> state_{State::idle};
+  };
+  Shown state;
   bool done() const { return state == State::done; }
 };
 
@@ -92,6 +109,8 @@ class Transport {
   // After leave(): nothing is queued any more and every peer has answered or is gone.
   virtual bool left() const = 0;
   virtual TransportStats stats() const = 0;
+  // Binds the threads that it has, if any, to these CPUs; returns false when the kernel refuses.
+  virtual bool bind_threads(std::span<const int>) { return true; }
 };
 
 }  // namespace unisono::transport

@@ -83,6 +83,14 @@ std::vector<Poller::Ready> Poller::wait(Nanos limit) {
   return ready;
 }
 
+void Poller::ready_streams(std::vector<std::uint64_t>& keys) {
+  if (stream_count_.load(std::memory_order_relaxed) == 0) return;
+  constexpr int kMax = 64;
+  epoll_event events[kMax];
+  const int n = ::epoll_wait(streams_.get(), events, kMax, 0);
+  for (int i = 0; i < n; ++i) keys.push_back(events[i].data.u64);
+}
+
 void Poller::collect(const Fd& epoll, Nanos limit, std::vector<Ready>& ready) {
   constexpr int kMax = 64;
   epoll_event events[kMax];

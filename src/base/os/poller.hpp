@@ -28,6 +28,8 @@ class Poller {
   void watch_stream(int fd, std::uint64_t key, bool read, bool write);
   void change_stream(int fd, std::uint64_t key, bool read, bool write);
   void forget_stream(int fd);
+  // Adds the keys of streams that have news, muted or not, a limited number of them, to `keys`.
+  void ready_streams(std::vector<std::uint64_t>& keys);
   // Thread: one at a time.
   void mute_streams(bool muted);
   // Sleeps until something is ready or the limit passes (negative: no limit). A signal may end it

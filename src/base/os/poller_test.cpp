@@ -40,6 +40,19 @@ TEST(Poller, GivesTheKeyOfWhatIsReady) {
   EXPECT_FALSE(ready[0].hung_up);
 }
 
+TEST(Poller, NamesTheStreamsThatHaveNewsEvenWhileTheyAreMuted) {
+  Pair a, b;
+  Poller poller;
+  std::vector<std::uint64_t> keys;
+  poller.ready_streams(keys);
+  poller.watch_stream(a.near.get(), 11, true, false);
+  poller.watch_stream(b.near.get(), 22, true, false);
+  poller.mute_streams(true);
+  ASSERT_EQ(::write(b.far.get(), "x", 1), 1);
+  poller.ready_streams(keys);
+  EXPECT_EQ(keys, std::vector<std::uint64_t>{22});
+}
+
 TEST(Poller, ReturnsEmptyWhenTheLimitPasses) {
   Pair pair;
   Poller poller;

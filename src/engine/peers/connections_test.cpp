@@ -111,6 +111,71 @@ TEST(Connections, ResetsInTheMiddleOfTransfersCostNothingButTime) {
   EXPECT_GT(made_again, 3u);
 }
 
+Options striped(int connections, int io_threads) {
+  Options options;
+  options.connections = connections;
+  options.io_threads = io_threads;
+  return options;
+}
+
+TEST(Connections, SeveralShareTheDataBetweenTwoRanks) {
+  for (const auto& [connections, io_threads] : {std::pair{1, 1}, {3, 0}, {4, 2}, {8, 8}}) {
+    std::atomic<int> done{0};
+    run_tcp_ranks(3, [&, each = connections](Engine& engine) {
+      exchange(engine, short_of_time() ? 3 : 20);
+      EXPECT_EQ(engine.stats().connections, 2u * (1 + static_cast<unsigned>(each)));
+      ++done;
+      while (done < 3) std::this_thread::yield();
+    }, striped(connections, io_threads));
+  }
+}
+
+TEST(Connections, SeveralHealWhileThreadsMoveTheData) {
+  std::atomic<bool> may_begin{false};
+  std::atomic<std::uint64_t> made_again{0};
+  std::atomic<int> ready{0}, done{0};
+  std::unique_ptr<Saboteur> saboteur;
+  Options options = striped(4, 2);
+  options.heal = "always";
+  run_tcp_ranks(3, [&](Engine& engine) {
+    exchange(engine, 1);
+    if (++ready == 3) {
+      saboteur = std::make_unique<Saboteur>();
+      may_begin = true;
+    }
+    while (!may_begin) std::this_thread::yield();
+    exchange(engine, short_of_time() ? 8 : 40);
+    if (++done == 3) saboteur.reset();      // leaving is not disturbed
+    while (done < 3) std::this_thread::yield();
+    made_again += engine.stats().reconnections;
+  }, options);
+  EXPECT_GT(made_again, 3u);
+}
+
+TEST(Connections, SeveralAreMadeOnFirstUse) {
+  Options options = striped(2, 1);
+  options.connect = "first_use";
+  options.tree_radix = 2;
+  run_tcp_ranks(6, [&](Engine& engine) { exchange(engine, 4); }, options);
+}
+
+// A rank goes while the others have much on its way to it: they are answered, and may use their
+// memory again.
+TEST(Connections, ARankThatLeavesWhileStripesAreBusyFailsOnlyWhatNeedsIt) {
+  for (int round = 0; round < 4; ++round) {
+    run_tcp_ranks(3, [&](Engine& engine) {
+      exchange(engine, 1);
+      std::vector<float> data(2'000'000, 1.0F);
+      Ticket ticket = engine.rank() == 2
+                          ? Ticket()
+                          : engine.allreduce<float>("big", data, {.op = ReduceOp::sum});
+      if (engine.rank() == 2) return;       // its engine shuts down
+      EXPECT_EQ(ticket.wait().code(), Code::peer_left);
+      std::fill(data.begin(), data.end(), -1.0F);
+    }, striped(4, 2));
+  }
+}
+
 TEST(Connections, RanksThatConnectOnFirstUseExchangeEverything) {
   for (const int size : {2, 3, 9}) {
     Options options;

@@ -32,6 +32,9 @@ constexpr OptionKind one_of(std::span<const OptionChoice> choices) {
   return {OptionForm::choice, choices};
 }
 constexpr OptionKind count_from(std::int64_t least) { return {OptionForm::count, {}, least}; }
+constexpr OptionKind count_or_auto(std::int64_t least, std::int64_t most) {
+  return {OptionForm::count_or_auto, {}, least, most};
+}
 constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kSeconds{OptionForm::seconds}, kMilliseconds{OptionForm::milliseconds},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
@@ -69,6 +72,10 @@ constexpr Entry kEntries[] = {
     {{"heal", "UNISONO_HEAL", "", one_of(kHealChoices), true,
       "Which broken connections are made again."},
      &Options::heal},
+    {{"connections", "UNISONO_CONNECTIONS", "", count_or_auto(1, 8), true,
+      "How many TCP connections share the data between two ranks. auto: 4 where the network is "
+      "faster than 10 Gbit/s, else 1; 1 also where ranks connect on first use."},
+     &Options::connections},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
       "The allreduce algorithm over messages; ranks that share memory need none."},
      &Options::algorithm},
@@ -138,6 +145,10 @@ constexpr Entry kEntries[] = {
     {{"spin_us", "UNISONO_SPIN_US", "", kMicrosecondsOrAuto, false,
       "How long a waiting thread looks again before it sleeps. auto: by the cores it may use."},
      &Options::spin_us},
+    {{"io_threads", "UNISONO_IO_THREADS", "", count_or_auto(0, 8), false,
+      "How many threads move data over TCP beside the engine's. auto: one for two connections "
+      "where there are several, and 4 cores for each rank of this host; else 0."},
+     &Options::io_threads},
     {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "
       "of this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very "
@@ -191,6 +202,8 @@ std::string allowed_text(const OptionKind& kind) {
     case OptionForm::seconds: return cat("a number of seconds from 0 to ", kSecondsMax);
     case OptionForm::milliseconds: return "a number of milliseconds from 0.001 to 60000";
     case OptionForm::count: return cat("a whole number from ", kind.least, " to ", kCountMax);
+    case OptionForm::count_or_auto:
+      return cat("a whole number from ", kind.least, " to ", kind.most, ", or auto");
     case OptionForm::microseconds_or_auto:
       return "a number of microseconds from 0 to 1000000, or auto";
     case OptionForm::file: return "the name of a file, or DYNAMIC";
@@ -213,8 +226,14 @@ bool store(std::string& field, const OptionKind& kind, std::string_view text) {
   return true;
 }
 bool store(std::int64_t& field, const OptionKind& kind, std::string_view text) {
+  const bool may_be_auto = kind.form == OptionForm::count_or_auto;
+  if (may_be_auto && text == "auto") {
+    field = -1;
+    return true;
+  }
   const auto number = parse_bytes(text);
   if (!number) return false;
+  if (may_be_auto && (*number < kind.least || *number > kind.most)) return false;
   if (kind.form == OptionForm::count && (*number < kind.least || *number > kCountMax)) return false;
   field = *number;
   return true;
@@ -244,7 +263,8 @@ std::string text_of(const Options& options, const Entry& entry) {
   return std::visit(
       [&](auto member) {
         const auto& field = options.*member;
-        const bool may_be_auto = entry.row.kind.form == OptionForm::microseconds_or_auto;
+        const bool may_be_auto = entry.row.kind.form == OptionForm::microseconds_or_auto ||
+                                 entry.row.kind.form == OptionForm::count_or_auto;
         std::string text = cat(field);
         return may_be_auto && text.starts_with('-') ? std::string("auto") : text;
       },
@@ -334,6 +354,7 @@ std::string kind_text(const OptionKind& kind) {
     case OptionForm::seconds: return "seconds";
     case OptionForm::milliseconds: return "milliseconds";
     case OptionForm::count: return cat("a count from ", kind.least);
+    case OptionForm::count_or_auto: return cat(kind.least, " to ", kind.most, ", or auto");
     case OptionForm::microseconds_or_auto: return "microseconds or auto";
     case OptionForm::file: return "a file, or DYNAMIC";
     case OptionForm::cpu_sets: return "off, a fraction or lists";

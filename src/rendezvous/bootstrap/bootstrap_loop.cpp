@@ -13,8 +13,10 @@
 
 namespace unisono::rendezvous {
 namespace {
-// Room for this many strangers, in addition to one connection of each kind from every rank.
+// Room for this many strangers, in addition to one connection of each kind from every rank: to join,
+// for shared memory, and for each lane.
 constexpr std::size_t kStrangersPending = 16;
+constexpr std::size_t kKinds = 3 + transport::kStripesMax;
 
 int poll_ms(Nanos left) {
   const auto ms = (left.count() + 999'999) / 1'000'000;
@@ -26,7 +28,7 @@ BootstrapLoop::BootstrapLoop(const JobKey& key, Rank self, int size, const Clock
                              std::uint32_t incarnation)
     : key_(key),
       clock_(clock),
-      acceptor_(key, self, 3 * static_cast<std::size_t>(size) + kStrangersPending, incarnation) {
+      acceptor_(key, self, kKinds * static_cast<std::size_t>(size) + kStrangersPending, incarnation) {
   acceptor_.before_close = [this](int fd) { before_close(fd); };
 }
 

@@ -21,6 +21,7 @@
 #include "rendezvous/bootstrap/job_file.hpp"
 #include "rendezvous/bootstrap/bootstrap_loop.hpp"
 #include "rendezvous/bootstrap/rendezvous.hpp"
+#include "rendezvous/bootstrap/stripes.hpp"
 #include "rendezvous/connect/probe.hpp"
 #include "rendezvous/connect/addresses.hpp"
 #include "rendezvous/connect/sockets.hpp"
@@ -238,7 +239,8 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   job.overlay = overlay_of(options, launched.identity.size);
   auto connected =
       connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), door.here,
-                     job.overlay, deadline},
+                     job.overlay, stripes_for(options, mine, door.here, job.overlay.has_value()),
+                     deadline},
                     met->peer_records, self, options);
   if (!connected) return connected.status();
   if (!connected->seals.empty()) {
@@ -266,6 +268,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
     live.integrity = options.integrity;
     live.encrypt = options.encrypt;
     live.dead_s = options.dead_s;
+    live.stripes = connected->stripes;
     live.strangers = bootstrap.acceptor().strangers();
     if (by_tcp) live.peer_records = met->peer_records;
     auto connector =
@@ -274,6 +277,11 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
     if (by_tcp) mesh.connector = std::move(connector);
   }
   mesh.heal = heal_of(options);
+  mesh.stripes = connected->stripes;
+  mesh.io_threads = io_threads_for(options, connected->stripes, job.identity.local_size);
+  mesh.bell = bell.ringer();
+  mesh.poller = &poller;
+  mesh.first_key = kPeerKey;
   if (job.overlay) {
     mesh.beats_with.resize(job.peers.size());
     for (const Rank peer : job.overlay->adjacent_to(self)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/data/bytes.hpp"
 #include "base/data/text.hpp"
 #include "rendezvous/bootstrap/join.hpp"
+#include "rendezvous/bootstrap/stripes.hpp"
 #include "rendezvous/connect/addresses.hpp"
 #include "rendezvous/connect/dialer.hpp"
 #include "rendezvous/connect/live_connector.hpp"
@@ -27,6 +29,10 @@ struct Line {
   Session session;
 };
 using Lines = std::vector<std::optional<Line>>;  // by rank
+
+Purpose lane_purpose(std::size_t lane) {
+  return purpose_of({static_cast<std::uint8_t>(lane)});
+}
 
 class Connector {
  public:
@@ -73,6 +79,7 @@ class Connector {
   std::vector<HostPort> reached_;
   std::vector<bool> answered_;
   std::string why_not_shared_, seals_;
+  std::size_t stripes_ = 1;
 };
 
 transport::LaneSecret Connector::secret_of(const Line& line) {
@@ -247,9 +254,13 @@ Status Connector::connect_by_tcp() {
     return peer != self_ && !shared[static_cast<std::size_t>(peer)] &&
            (!context_.overlay || context_.overlay->adjacent(self_, peer));
   };
-  Lines control(count_), data(count_);
-  Dialer control_calls(context_.bootstrap, {kProtocolVersion, Purpose::control, self_, size(), 0});
-  Dialer data_calls(context_.bootstrap, {kProtocolVersion, Purpose::data, self_, size(), 0});
+  std::vector<Lines> lines(1 + stripes_);   // by lane
+  for (Lines& lane : lines) lane.resize(count_);
+  std::deque<Dialer> calls;
+  for (std::size_t lane = 0; lane < lines.size(); ++lane) {
+    calls.emplace_back(context_.bootstrap,
+                       Hello{kProtocolVersion, lane_purpose(lane), self_, size(), 0});
+  }
   Status trouble;
   for (Rank peer = 0; peer < self_ && trouble.ok(); ++peer) {
     if (!connects_now(peer)) continue;
@@ -257,48 +268,56 @@ Status Connector::connect_by_tcp() {
                                        peer_records_[static_cast<std::size_t>(self_)],
                                        context_.here);
     trouble = addresses.status();
-    if (trouble.ok()) control_calls.seek(peer, std::move(addresses).value());
+    if (trouble.ok()) calls.front().seek(peer, std::move(addresses).value());
   }
   const auto missing = [&]() -> std::optional<Rank> {
     for (Rank peer = 0; peer < size(); ++peer) {
-      const auto p = static_cast<std::size_t>(peer);
-      if (connects_now(peer) && (!control[p] || !data[p])) return peer;
+      const auto lacks = [&](const Lines& lane) { return !lane[static_cast<std::size_t>(peer)]; };
+      if (connects_now(peer) && std::ranges::any_of(lines, lacks)) return peer;
     }
     return std::nullopt;
   };
   while (trouble.ok() && missing()) {
     if (context_.bootstrap.now() >= context_.deadline) {
-      trouble = never_connected(*missing(), cat(control_calls.trouble(), data_calls.trouble()));
+      std::string last;
+      for (const Dialer& each : calls) last = last.empty() ? each.trouble() : last;
+      trouble = never_connected(*missing(), last);
       break;
     }
-    context_.bootstrap.turn(
-        std::min({context_.deadline, control_calls.due(), data_calls.due()}),
-        context_.root_exchange.all());
+    Time due = context_.deadline;
+    for (const Dialer& each : calls) due = std::min(due, each.due());
+    context_.bootstrap.turn(due, context_.root_exchange.all());
     if (Status news = context_.root_exchange.news(); !news.ok()) return news;
-    trouble = collect_tcp(control_calls, Purpose::control, control);
-    // Where the one connection came about, the other will.
-    for (const Dialer::Answer& answer : control_calls.answers) {
-      data_calls.seek(answer.peer, {answer.at});
+    for (std::size_t lane = 0; lane < calls.size() && trouble.ok(); ++lane) {
+      trouble = collect_tcp(calls[lane], lane_purpose(lane), lines[lane]);
+      // Where the first connection came about, the others will.
+      for (const Dialer::Answer& answer : calls[lane].answers) {
+        for (std::size_t data = 1; lane == 0 && data < calls.size(); ++data) {
+          calls[data].seek(answer.peer, {answer.at});
+        }
+      }
+      calls[lane].answers.clear();
     }
-    control_calls.answers.clear();
-    if (trouble.ok()) trouble = collect_tcp(data_calls, Purpose::data, data);
-    data_calls.answers.clear();
   }
   if (!trouble.ok()) return context_.root_exchange.fail(trouble);
   Pairs ignored;
   if (Status status = hear(shared, "connecting by TCP", ignored); !status.ok()) return status;
   // Somebody who gave up on a slow connection has called once more, and counts on that one.
-  take_arrivals(Purpose::control, control);
-  take_arrivals(Purpose::data, data);
+  for (std::size_t lane = 0; lane < lines.size(); ++lane) {
+    take_arrivals(lane_purpose(lane), lines[lane]);
+  }
   for (std::size_t p = 0; p < count_; ++p) {
-    if (!control[p]) continue;
-    if (reached_[p].port == 0) reached_[p] = reached_at(peer_records_[p], control[p]->socket);
-    lanes_[p] = transport::make_tcp_lanes(std::move(control[p]->socket), std::move(data[p]->socket),
-                                          context_.poller, kPeerKey + p, secret_of(*control[p]),
-                                          secret_of(*data[p]));
+    if (!lines.front()[p]) continue;
+    if (reached_[p].port == 0) reached_[p] = reached_at(peer_records_[p], lines.front()[p]->socket);
+    std::vector<transport::TcpLane> lanes;
+    for (Lines& lane : lines) {
+      lanes.push_back({std::move(lane[p]->socket), secret_of(*lane[p])});
+    }
+    lanes_[p] = transport::make_tcp_lanes(std::move(lanes), context_.poller, kPeerKey + p);
   }
   return {};
 }
+
 
 Status Connector::never_connected(Rank peer, const std::string& last) const {
   const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
@@ -345,12 +364,15 @@ Result<Connected> Connector::run() {
     }
   }
   if (any_tcp) {
+    const auto agreed = agree_on_stripes(context_.root_exchange, options_, context_.stripes);
+    if (!agreed) return agreed.status();
+    stripes_ = agreed.value();
     if (Status status = connect_by_tcp(); !status.ok()) return status;
   }
   if (!try_memory) assume_sharing_by_place();
   return Connected{std::move(lanes_), std::move(shares_),
                    any_shm ? (any_tcp ? "shm+tcp" : "shm") : "tcp", seals_, std::move(reached_),
-                   std::move(answered_)};
+                   std::move(answered_), stripes_};
 }
 
 }  // namespace

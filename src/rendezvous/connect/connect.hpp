@@ -6,8 +6,9 @@
 //      whom.
 //   2. Those pairs map shared memory, in an order that avoids circular waits; all ranks learn which
 //      pairs could not.
-//   3. The remaining pairs connect by TCP, with a control and a data connection each, or in large
-//      jobs those of them that are adjacent; all ranks learn that this is done.
+//   3. All ranks learn how many data connections suit everybody, unless the option says it. The
+//      remaining pairs connect by TCP, with a control and that many data connections each, or in
+//      large jobs those of them that are adjacent; all ranks learn that this is done.
 //
 // Thread: the joining one. Blocks at most until the deadline.
 #pragma once
@@ -32,6 +33,7 @@ struct Connected {
   std::string seals;  // how frames over TCP are checked; "" when no pair uses TCP
   std::vector<HostPort> reached;          // by rank: where it was reached by TCP, else port 0
   std::vector<bool> answered;             // by rank: whether it was this rank that called
+  std::size_t stripes = 1;                // data connections between two ranks over TCP
 };
 
 struct ConnectContext {
@@ -42,6 +44,7 @@ struct ConnectContext {
   arena::Neighbourhood* neighbourhood;           // null: this rank shares no memory
   const std::vector<InterfaceAddress>& here;     // of this machine
   const std::optional<transport::Overlay>& overlay;  // others connect later
+  std::size_t stripes;                           // as the option says, or as suits this rank
   Time deadline;
 };
 

@@ -8,11 +8,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/data/hash.hpp"
 #include "base/data/text.hpp"
+#include "base/log.hpp"
 #include "base/os/child_closes.hpp"
 #include "rendezvous/bootstrap/bootstrap_loop.hpp"
 #include "rendezvous/connect/dialer.hpp"
@@ -21,10 +24,15 @@
 namespace unisono::rendezvous {
 namespace {
 
-using transport::LaneKind;
+using transport::LaneId;
 
-Purpose purpose_of(LaneKind lane) {
-  return lane == LaneKind::data ? Purpose::data : Purpose::control;
+// After a break of the network peers call with all their lanes at once; where these are few, the
+// places for strangers are enough for them.
+int callers_at_once(const LiveSettings& settings) {
+  constexpr std::size_t kPeersMax = 32;
+  return settings.stripes == 1
+             ? 0
+             : static_cast<int>(std::min(settings.peer_records.size(), kPeersMax));
 }
 
 class TcpConnector final : public LiveConnector {
@@ -33,10 +41,12 @@ class TcpConnector final : public LiveConnector {
       : settings_(std::move(settings)),
         poller_(poller),
         listener_(std::move(listener)),
-        loop_(settings_.key, settings_.self, 0, clock, settings_.incarnation),
-        strangers_(settings_.strangers),
-        dialers_{{loop_, hello(LaneKind::control), Dialer::Peers::listen},
-                 {loop_, hello(LaneKind::data), Dialer::Peers::listen}} {
+        loop_(settings_.key, settings_.self, callers_at_once(settings_), clock,
+              settings_.incarnation),
+        strangers_(settings_.strangers) {
+    for (std::size_t lane = 0; lane <= settings_.stripes; ++lane) {
+      dialers_.emplace_back(loop_, hello({static_cast<std::uint8_t>(lane)}), Dialer::Peers::listen);
+    }
     loop_.before_close = [this](int fd) { forget(fd); };
     loop_.serve(listener_);
     settings_.reached.resize(settings_.peer_records.size());
@@ -47,8 +57,8 @@ class TcpConnector final : public LiveConnector {
     while (!watched_.empty()) forget(watched_.begin()->first);
   }
 
-  void seek(Rank peer, LaneKind lane, std::uint32_t number) override {
-    Dialer& dialer = dialers_[static_cast<std::size_t>(lane)];
+  void seek(Rank peer, LaneId lane, std::uint32_t number) override {
+    Dialer& dialer = dialers_[lane.number];
     dialer.stop(peer);
     auto addresses = to_call(peer);
     if (!addresses) {
@@ -61,9 +71,7 @@ class TcpConnector final : public LiveConnector {
     dialer.seek(peer, std::move(addresses).value(), number, sure);
     watch_all();
   }
-  void stop(Rank peer, LaneKind lane) override {
-    dialers_[static_cast<std::size_t>(lane)].stop(peer);
-  }
+  void stop(Rank peer, LaneId lane) override { dialers_[lane.number].stop(peer); }
   std::vector<transport::Connection> take_connections() override {
     return std::exchange(connections_, {});
   }
@@ -74,8 +82,9 @@ class TcpConnector final : public LiveConnector {
 
   void serve(Time) override {
     loop_.turn(loop_.now());
-    for (const LaneKind lane : {LaneKind::control, LaneKind::data}) {
-      Dialer& dialer = dialers_[static_cast<std::size_t>(lane)];
+    for (std::size_t i = 0; i < dialers_.size(); ++i) {
+      const LaneId lane{static_cast<std::uint8_t>(i)};
+      Dialer& dialer = dialers_[i];
       for (Status refused = dialer.advance(); !refused.ok(); refused = dialer.advance()) {
         unreachable_.push_back({refused.culprit().rank, refused});
       }
@@ -92,12 +101,14 @@ class TcpConnector final : public LiveConnector {
     watch_all();
   }
   Time deadline() const override {
-    return std::min({loop_.acceptor().deadline(), dialers_[0].due(), dialers_[1].due()});
+    Time due = loop_.acceptor().deadline();
+    for (const Dialer& dialer : dialers_) due = std::min(due, dialer.due());
+    return due;
   }
   std::uint64_t strangers() const override { return strangers_ + loop_.acceptor().strangers(); }
 
  private:
-  Hello hello(LaneKind lane) const {
+  Hello hello(LaneId lane) const {
     Hello hello{kProtocolVersion, purpose_of(lane), settings_.self,
                 static_cast<int>(settings_.peer_records.size()), 0};
     hello.incarnation = settings_.incarnation;
@@ -117,21 +128,25 @@ class TcpConnector final : public LiveConnector {
   // The handshake has proved that the caller holds the key and is of this incarnation of the job.
   void admit(Arrival& arrival) {
     const Rank peer = arrival.hello.rank;
-    const bool is_lane =
-        arrival.hello.purpose == Purpose::control || arrival.hello.purpose == Purpose::data;
+    const std::optional<LaneId> lane = lane_of(arrival.hello.purpose);
     const auto ranks = static_cast<Rank>(settings_.peer_records.size());
-    if (!is_lane || peer < 0 || peer >= ranks || peer == settings_.self) {
+    if (!lane || peer < 0 || peer >= ranks || peer == settings_.self) {
       ++strangers_;
+      return;
+    }
+    if (lane->number > settings_.stripes) {
+      ++strangers_;
+      log_line(LogLevel::warn, cat("rank ", settings_.self, " refuses lane ", int{lane->number},
+                                   " of ", record(peer).peer().to_string(),
+                                   ": this job has connections=", settings_.stripes));
       return;
     }
     HostPort& reached = settings_.reached[static_cast<std::size_t>(peer)];
     if (reached.port == 0) reached = reached_at(record(peer), arrival.socket);
-    const LaneKind lane =
-        arrival.hello.purpose == Purpose::data ? LaneKind::data : LaneKind::control;
-    add(peer, lane, arrival.hello.turn, false, std::move(arrival.socket), arrival.session);
+    add(peer, *lane, arrival.hello.turn, false, std::move(arrival.socket), arrival.session);
   }
 
-  void add(Rank peer, LaneKind lane, std::uint32_t number, bool by_me, Fd socket,
+  void add(Rank peer, LaneId lane, std::uint32_t number, bool by_me, Fd socket,
            const Session& session) {
     const transport::LaneSecret secret =
         lane_secret(session, settings_.integrity, settings_.encrypt);
@@ -176,7 +191,7 @@ class TcpConnector final : public LiveConnector {
   const ChildCloses closes_{listener_};
   BootstrapLoop loop_;
   std::uint64_t strangers_;
-  Dialer dialers_[2];                       // by lane
+  std::deque<Dialer> dialers_;              // by lane
   std::vector<transport::Connection> connections_;
   std::vector<transport::Unreachable> unreachable_;
 };

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "rendezvous/connect/sockets.hpp"
 
 namespace unisono::rendezvous {
@@ -125,6 +127,7 @@ struct LiveJob {
   std::vector<PeerRecord> records;
   std::vector<Fd> listeners;
   std::vector<std::unique_ptr<Member>> members;
+  std::vector<std::size_t> stripes_of;      // by rank; 1 where nothing is said
 
   explicit LiveJob(int size) {
     for (Rank rank = 0; rank < size; ++rank) {
@@ -147,6 +150,7 @@ struct LiveJob {
     settings.self = static_cast<Rank>(i);
     settings.incarnation = incarnation;
     settings.peer_records = records;
+    settings.stripes = stripes_of.size() > i ? stripes_of[i] : 1;
     if (members.size() <= i) members.resize(i + 1);
     members[i] = std::make_unique<Member>();
     members[i]->connector = make_live_connector(std::move(listeners[i]), std::move(settings),
@@ -175,7 +179,7 @@ struct LiveJob {
 TEST(LiveConnector, BothEndsGetTheConnectionThatOneSought) {
   LiveJob job(2);
   job.open(incarnation_of(job.records));
-  job.members[0]->connector->seek(1, transport::LaneKind::data, 3);
+  job.members[0]->connector->seek(1, transport::LaneId::of_stripe(0), 3);
   ASSERT_TRUE(job.serve_until([&] {
     return !job.members[0]->connections.empty() && !job.members[1]->connections.empty();
   }));
@@ -183,11 +187,38 @@ TEST(LiveConnector, BothEndsGetTheConnectionThatOneSought) {
   const transport::Connection& called = job.members[1]->connections[0];
   EXPECT_EQ(caller.peer, 1);
   EXPECT_EQ(called.peer, 0);
-  EXPECT_EQ(called.lane, transport::LaneKind::data);
+  EXPECT_EQ(called.lane, transport::LaneId::of_stripe(0));
   EXPECT_EQ(caller.turn, called.turn);
   EXPECT_EQ(caller.turn, (transport::Turn{3, false}));
   EXPECT_EQ(caller.secret.out, called.secret.in);
   EXPECT_EQ(job.members[1]->connector->strangers(), 0u);
+}
+
+TEST(LiveConnector, EveryStripeIsALaneOfItsOwn) {
+  LiveJob job(2);
+  job.stripes_of = {3, 3};
+  job.open(incarnation_of(job.records));
+  for (const std::size_t stripe : {2u, 0u}) {
+    job.members[0]->connector->seek(1, transport::LaneId::of_stripe(stripe), 1);
+  }
+  ASSERT_TRUE(job.serve_until([&] {
+    return job.members[0]->connections.size() == 2 && job.members[1]->connections.size() == 2;
+  }));
+  for (const transport::Connection& called : job.members[1]->connections) {
+    const auto same = std::ranges::find(job.members[0]->connections, called.lane,
+                                        &transport::Connection::lane);
+    ASSERT_NE(same, job.members[0]->connections.end());
+    EXPECT_EQ(same->secret.out, called.secret.in);
+  }
+}
+
+TEST(LiveConnector, ALaneThatTheJobDoesNotHaveIsRefused) {
+  LiveJob job(2);
+  job.stripes_of = {8, 2};
+  job.open(incarnation_of(job.records));
+  job.members[0]->connector->seek(1, transport::LaneId::of_stripe(2), 1);
+  ASSERT_TRUE(job.serve_until([&] { return job.members[1]->connector->strangers() > 0; }));
+  EXPECT_TRUE(job.members[1]->connections.empty());
 }
 
 TEST(LiveConnector, NobodyAtTheAddressMeansThatThePeerHasEnded) {
@@ -195,7 +226,7 @@ TEST(LiveConnector, NobodyAtTheAddressMeansThatThePeerHasEnded) {
   const auto same = incarnation_of(job.records);
   job.open_one(0, same);
   job.listeners[1].reset();
-  job.members[0]->connector->seek(1, transport::LaneKind::control, 2);
+  job.members[0]->connector->seek(1, transport::LaneId::control(), 2);
   ASSERT_TRUE(job.serve_until([&] { return !job.members[0]->gone.empty(); }));
   EXPECT_EQ(job.members[0]->gone[0].peer, 1);
   EXPECT_NE(job.members[0]->gone[0].why.message().find("nobody listens"), std::string::npos);
@@ -205,7 +236,7 @@ TEST(LiveConnector, AnotherIncarnationOfTheJobIsNotThePeer) {
   LiveJob job(2);
   job.open_one(0, 11);
   job.open_one(1, 22);
-  job.members[0]->connector->seek(1, transport::LaneKind::control, 2);
+  job.members[0]->connector->seek(1, transport::LaneId::control(), 2);
   ASSERT_TRUE(job.serve_until([&] { return !job.members[0]->gone.empty(); }));
   EXPECT_NE(job.members[0]->gone[0].why.message().find("another job"), std::string::npos)
       << job.members[0]->gone[0].why.message();
@@ -216,8 +247,8 @@ TEST(LiveConnector, AnotherIncarnationOfTheJobIsNotThePeer) {
 TEST(LiveConnector, WhoIsNotSoughtAnyMoreIsNotCalled) {
   LiveJob job(2);
   job.open(incarnation_of(job.records));
-  job.members[0]->connector->seek(1, transport::LaneKind::data, 1);
-  job.members[0]->connector->stop(1, transport::LaneKind::data);
+  job.members[0]->connector->seek(1, transport::LaneId::of_stripe(0), 1);
+  job.members[0]->connector->stop(1, transport::LaneId::of_stripe(0));
   for (int i = 0; i < 50; ++i) job.serve();
   EXPECT_TRUE(job.members[0]->connections.empty());
   EXPECT_TRUE(job.members[1]->connections.empty());

@@ -350,7 +350,13 @@ HandshakeState ServerHandshake::check_proof(int fd) {
   }
   if (hello_.to != self_) return fail(cat("it wants rank ", hello_.to));
   append(transcript_, incoming_);
-  const bool is_lane = hello_.purpose == Purpose::control || hello_.purpose == Purpose::data;
+  const bool is_known = hello_.purpose == Purpose::join || hello_.purpose == Purpose::shm;
+  const bool is_lane = lane_of(hello_.purpose).has_value();
+  if (!is_known && !is_lane) {
+    return fail(cat("rank ", hello_.rank, " wants lane ",
+                    static_cast<int>(hello_.purpose) - static_cast<int>(Purpose::control),
+                    "; lane ", transport::kStripesMax, " is the last one a job can have"));
+  }
   if (is_lane && hello_.incarnation != incarnation_) {
     (void)send_whole(fd, mac_of(key_, Use::other_job, transcript_));
     return fail("it belongs to another job with the same key");

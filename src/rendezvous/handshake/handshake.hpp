@@ -23,17 +23,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "transport/mesh/frame.hpp"
 #include "transport/mesh/frame_seal.hpp"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono::rendezvous {
 
-inline constexpr std::uint16_t kProtocolVersion = 4;
+inline constexpr std::uint16_t kProtocolVersion = 5;
 inline constexpr std::size_t kKeyBytes = 32;
 inline constexpr std::size_t kHelloBytes = 64;
 inline constexpr std::size_t kAnswerBytes = 80;
@@ -43,7 +45,19 @@ using JobKey = std::array<unsigned char, kKeyBytes>;
 
 JobKey make_job_key();
 
+// From `control` on, one for each lane by its number: `data` is the first stripe of data, and up to
+// seven more follow.
 enum class Purpose : std::uint8_t { join = 0, shm = 1, control = 2, data = 3 };
+
+inline Purpose purpose_of(transport::LaneId lane) {
+  return static_cast<Purpose>(static_cast<std::uint8_t>(Purpose::control) + lane.number);
+}
+// Nothing where the purpose is no lane that a job could have.
+inline std::optional<transport::LaneId> lane_of(Purpose purpose) {
+  const int number = static_cast<int>(purpose) - static_cast<int>(Purpose::control);
+  if (number < 0 || number > static_cast<int>(transport::kStripesMax)) return std::nullopt;
+  return transport::LaneId{static_cast<std::uint8_t>(number)};
+}
 
 // The client's first message. The server trusts it only once the handshake is done.
 struct Hello {

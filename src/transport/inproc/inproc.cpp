@@ -113,9 +113,9 @@ Result<std::unique_ptr<Transport>> InprocWorld::join(Rank rank, Doorbell& bell,
     const int side = rank < peer ? 0 : 1;
     auto held = std::make_shared<Held<Shared>>(Held<Shared>{shared_, shared.bells[p]});
     const Ringer ringer{held->bell->event_fd(), held->bell->flag()};
-    lanes[p].control = std::make_unique<RingStream>(pair.control(1 - side), pair.control(side),
-                                                    ringer, held);
-    lanes[p].data =
+    lanes[p].control.stream = std::make_unique<RingStream>(
+        pair.control(1 - side), pair.control(side), ringer, held);
+    lanes[p].data.emplace_back().stream =
         std::make_unique<RingStream>(pair.data(1 - side), pair.data(side), ringer, held);
     lanes[p].can_fall_silent = false;
   }

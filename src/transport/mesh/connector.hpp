@@ -24,7 +24,7 @@ struct Turn {
 
 struct Connection {
   Rank peer = 0;
-  LaneKind lane = LaneKind::control;
+  LaneId lane;
   Turn turn;
   bool by_me = false;                       // this rank called
   std::unique_ptr<Stream> stream;
@@ -41,8 +41,8 @@ class Connector {
  public:
   virtual ~Connector() = default;
   // Calls the peer until it answers, is found to be unreachable, or stop() is called.
-  virtual void seek(Rank peer, LaneKind lane, std::uint32_t number) = 0;
-  virtual void stop(Rank peer, LaneKind lane) = 0;
+  virtual void seek(Rank peer, LaneId lane, std::uint32_t number) = 0;
+  virtual void stop(Rank peer, LaneId lane) = 0;
   // What has come about since the last time: connections by either end, and peers that are gone.
   virtual std::vector<Connection> take_connections() = 0;
   virtual std::vector<Unreachable> take_unreachable() = 0;

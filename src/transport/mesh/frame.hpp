@@ -25,16 +25,32 @@ namespace unisono::transport {
 enum class FrameKind : std::uint8_t {
   message = 1,   // control lane: a whole control message
   data = 2,      // data lane: a whole transfer
-  beat = 3,      // control lane: still alive; tag and identity say how many frames of the data and of
-                 // the control lane have arrived, so that the sender need not keep them
-  goodbye = 4,   // both lanes: the last frame of a rank that leaves, except a goodbye_ack
-  goodbye_ack = 5,  // control lane: both goodbyes and all before them have arrived
+  beat = 3,      // control lane: still alive; so many frames (tag) of a lane (identity: its number)
+                 // have arrived, and the sender need not keep them
+  goodbye = 4,   // every lane: the last frame of a rank that leaves, except a goodbye_ack
+  goodbye_ack = 5,  // control lane: all goodbyes and all before them have arrived
   complaint = 6, // control lane: why the sender is about to end the link
-  resume = 7,    // both lanes, first frame of a new stream in place of another: how many frames have
+  resume = 7,    // every lane, first frame of a new stream in place of another: how many frames have
                  // arrived (tag)
 };
 
 enum class LaneKind : std::uint8_t { control = 0, data = 1 };
+
+// Over TCP data may share several connections.
+inline constexpr std::size_t kStripesMax = 8;
+
+// The lanes of a peer are numbered: 0 is control, the others are stripes, which share the data.
+struct LaneId {
+  std::uint8_t number = 0;
+
+  static constexpr LaneId control() { return {0}; }
+  static constexpr LaneId of_stripe(std::size_t stripe) {
+    return {static_cast<std::uint8_t>(stripe + 1)};
+  }
+  constexpr bool is_control() const { return number == 0; }
+  constexpr std::size_t stripe() const { return number - std::size_t{1}; }
+  friend constexpr bool operator==(LaneId, LaneId) = default;
+};
 
 struct FrameHeader {
   static constexpr std::uint16_t kMagic = 0x6e55;

@@ -69,7 +69,7 @@ Status Link::acknowledged(std::uint64_t frames) {
                                        written, " that were sent"));
   }
   while (!kept_.empty() && kept_.front().header.sequence < frames) {
-    if (kept_.front().done != nullptr) kept_.front().done->state = Transfer::State::done;
+    finish(kept_.front().done);
     kept_.pop_front();
   }
   return {};
@@ -98,6 +98,7 @@ Status Link::resume_arrived() {
   while (!kept_.empty()) {
     queue_.push_front(std::move(kept_.back()));
     kept_.pop_back();
+    backlog_ += size_of(queue_.front());
     rewind(queue_.front());
   }
   got_ = 0;
@@ -115,6 +116,7 @@ void Link::send(FrameKind kind, Label label, std::span<const std::byte> payload,
     if (written_whole) return written(frame);
     if (done == nullptr && !payload.empty()) frame.copy_payload();
     queue_.push_back(std::move(frame));
+    backlog_ += size_of(queue_.back());
   } catch (const std::bad_alloc&) {
     // The peer must never take the next frame for the rest of this one.
     if (done != nullptr) done->state = Transfer::State::failed;
@@ -217,7 +219,7 @@ void Link::written(Outgoing& frame) {
     }
     if (!copies) return;
   }
-  if (done != nullptr) done->state = Transfer::State::done;
+  finish(done);
 }
 
 bool Link::write_resume() {
@@ -232,8 +234,10 @@ bool Link::flush() {
   const std::uint64_t before = bytes_out_;
   if (write_resume() && may_write()) {
     while (!queue_.empty() && write(queue_.front())) {
+      const std::size_t size = size_of(queue_.front());
       written(queue_.front());
       queue_.pop_front();
+      backlog_ -= size;
     }
   }
   update_want();
@@ -385,6 +389,7 @@ void Link::close() {
     }
     frames->clear();
   }
+  backlog_ = 0;
   resume_.reset();
 }
 

@@ -8,13 +8,14 @@
 // lane that heals keeps what it has sent until the peer has acknowledged it. On a new stream both
 // ends first say how many frames have arrived whole (resume); the rest is sent again, from the
 // beginning of a frame, under the keys of the new stream. So nothing is lost or delivered twice.
-// Thread: the one that drives the engine.
+// Thread: one at a time, whoever drives the lane.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transport/mesh/frame.hpp"
@@ -61,6 +62,9 @@ class Link {
   // Writes what was queued; returns true when bytes went out.
   bool flush();
   bool idle() const { return queue_.empty(); }
+  // Bytes of the frames that are queued, and what the sends so far have come to.
+  std::size_t backlog() const { return backlog_; }
+  std::uint64_t sends_done() const { return sends_done_; }
   // Reads and delivers what is there, at most about a megabyte so that no lane starves another.
   Pumped pump(FrameSink& sink);
   // Moves the payload that is arriving to another buffer of the same length.
@@ -91,10 +95,17 @@ class Link {
   bool owes_much() const { return owes_much_; }
   bool owes() const { return received() != told_received_; }
   void told_received() {
-    told_received_ = received();
+    told_received(received());
     unconfirmed_ = 0;
     owes_much_ = false;
   }
+  // For an owner who tells the peer later than it asks: whether the peer should hear soon, said once,
+  // and how much it has been told by then.
+  bool take_owes_much() {
+    if (owes_much_) unconfirmed_ = 0;
+    return std::exchange(owes_much_, false);
+  }
+  void told_received(std::uint64_t frames) { told_received_ = frames; }
 
   Stream* stream() { return stream_.get(); }
   std::uint64_t bytes_out() const { return bytes_out_; }
@@ -120,6 +131,14 @@ class Link {
   bool may_write() const { return stream_ != nullptr && !awaits_resume_ && !resume_; }
   bool wants_write() const { return resume_.has_value() || (may_write() && !queue_.empty()); }
   void use(std::unique_ptr<Stream> stream, const LaneSecret& secret);
+  static std::size_t size_of(const Outgoing& frame) {
+    return kFrameHeaderBytes + frame.payload.size();
+  }
+  void finish(Transfer* done) {
+    if (done == nullptr) return;
+    done->state = Transfer::State::done;
+    ++sends_done_;
+  }
   static void rewind(Outgoing& frame);
   std::uint64_t frames_written() const;
   bool write(Outgoing& frame);
@@ -143,6 +162,8 @@ class Link {
   std::unique_ptr<FrameSeal> out_seal_, in_seal_;  // out_seal_ works on the front of the queue
   std::deque<Outgoing> queue_;
   std::deque<Outgoing> kept_;           // written, and not acknowledged yet
+  std::size_t backlog_ = 0;             // of queue_, by size_of()
+  std::uint64_t sends_done_ = 0;
   std::optional<Outgoing> resume_;      // goes out before everything else
   bool awaits_resume_ = false;
   // What of the front frame's payload was encrypted last, and where in the payload that begins.

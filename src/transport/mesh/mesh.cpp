@@ -13,16 +13,20 @@ namespace {
 
 class Mesh final : public Transport {
  public:
-  Mesh(MeshSettings settings, std::vector<PeerLanes> lanes) : settings_(std::move(settings)) {
+  Mesh(MeshSettings settings, std::vector<PeerLanes> lanes)
+      : settings_(std::move(settings)), io_(settings_.io_threads, settings_.bell) {
     UNISONO_CHECK(lanes.size() == settings_.peers.size());
     links_.resize(lanes.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (static_cast<Rank>(i) == settings_.rank) continue;
-      links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_);
+      links_[i] = std::make_unique<PeerLink>(settings_.peers[i], std::move(lanes[i]), settings_,
+                                             io_);
       others_.push_back(links_[i].get());
       if (links_[i]->known()) used_.push_back(links_[i].get());
     }
+    io_.start();
   }
+  ~Mesh() override { io_.stop(); }
 
   std::string_view name() const override { return settings_.name; }
   Rank rank() const override { return settings_.rank; }
@@ -44,12 +48,19 @@ class Mesh final : public Transport {
   void abandon(Rank peer, Transfer& transfer) override { use(peer).abandon(transfer); }
 
   bool progress(TransportListener& listener) override {
-    bool moved = settings_.connector != nullptr && settings_.connector->has_news() && take_news();
+    bool moved = io_.take_news();
+    moved |= settings_.connector != nullptr && settings_.connector->has_news() && take_news();
+    // What a thread has found may be of any peer.
+    const bool tries_all = moved || settings_.poller == nullptr || used_.size() <= kFewPeers;
+    if (!tries_all) find_ready();
     // By index: whoever hears of something may use a further link.
-    for (std::size_t i = 0; i < used_.size(); ++i) moved |= used_[i]->progress(listener);
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (tries_all || used_[i]->needs_pass()) moved |= used_[i]->progress(listener);
+    }
     return moved;
   }
   bool ready() const override {
+    if (io_.has_news()) return true;
     if (settings_.connector != nullptr && settings_.connector->has_news()) return true;
     for (const PeerLink* link : used_) {
       if (link->ready()) return true;
@@ -88,8 +99,20 @@ class Mesh final : public Transport {
     }
     return stats;
   }
+  bool bind_threads(std::span<const int> cpus) override { return io_.bind(cpus); }
 
  private:
+  // With fewer, asking who has news costs more than trying.
+  static constexpr std::size_t kFewPeers = 2;
+
+  void find_ready() {
+    ready_keys_.clear();
+    settings_.poller->ready_streams(ready_keys_);
+    for (const std::uint64_t key : ready_keys_) {
+      const auto peer = static_cast<std::size_t>(key - settings_.first_key);
+      if (peer < links_.size() && links_[peer] != nullptr) links_[peer]->has_news();
+    }
+  }
   bool take_news() {
     for (Connection& connection : settings_.connector->take_connections()) {
       use(connection.peer).attach(std::move(connection));
@@ -111,8 +134,10 @@ class Mesh final : public Transport {
   }
 
   MeshSettings settings_;
+  IoThreads io_;                            // outlives the links, which it no longer drives then
   std::vector<std::unique_ptr<PeerLink>> links_;  // by rank; null for this one
   std::vector<PeerLink*> others_, used_;
+  std::vector<std::uint64_t> ready_keys_;
   TransportStats stats_;
   bool has_beaten_ = false;
   Time beaten_at_;

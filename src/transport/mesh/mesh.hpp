@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The Transport over streams: one control and one data stream to each peer. Streams may be of any
-// kind, so that peers on this host use shared memory and the others TCP.
+// The Transport over streams: to each peer one of control messages and one or several of data.
+// Streams may be of any kind, so that peers on this host use shared memory and the others TCP.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,14 @@
 
 namespace unisono::transport {
 
+struct LaneStream {
+  std::unique_ptr<Stream> stream;       // null: connected on first use
+  LaneSecret secret;
+};
+
 struct PeerLanes {
-  std::unique_ptr<Stream> control, data;  // null: connected on first use
-  LaneSecret control_secret, data_secret;
+  LaneStream control;
+  std::vector<LaneStream> data;         // empty: connected on first use
   bool can_fall_silent = true;          // false for threads of one process: no heartbeat needed
   bool heal_possible = false;           // true where a connection can be made again
   // Shared memory only: the peer's arena, and its bell with what keeps the bell alive.
@@ -43,14 +48,26 @@ struct MeshSettings {
   // With whom this rank exchanges heartbeats, by rank; empty: with everybody. Whoever is connected on
   // first use and is none of these falls silent without being missed.
   std::vector<bool> beats_with;
+  std::size_t stripes = 1;              // of a peer that is connected on first use
+  // Threads that move the data over TCP; 0: whoever drives the engine does. They ring this bell.
+  std::size_t io_threads = 0;
+  Ringer bell;
+  // The poller that watches the streams, with the keys first_key + rank, so that a pass over many
+  // peers reads only from those that have news. Null: it tries all of them.
+  Poller* poller = nullptr;
+  std::uint64_t first_key = 0;
 };
 
 // lanes is by rank; the entry of this rank is empty.
 std::unique_ptr<Transport> make_mesh(MeshSettings settings, std::vector<PeerLanes> lanes);
 
-// Lanes over two connected, authenticated TCP sockets. The poller watches them with `key`.
-PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
-                         const LaneSecret& control_secret, const LaneSecret& data_secret);
+struct TcpLane {
+  Fd socket;
+  LaneSecret secret;
+};
+// Lanes over connected, authenticated TCP sockets, by their numbers. The poller watches them with
+// `key`.
+PeerLanes make_tcp_lanes(std::vector<TcpLane> lanes, Poller& poller, std::uint64_t key);
 
 // Lanes over rings in a memfd that both processes map. Runs over a connected, authenticated unix
 // socket: the side with `create` makes the memory and passes it, the other side maps it; both pass

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The connections of a PeerLink: made on first use, made again when they broke, given up.
+#include <algorithm>
 #include <utility>
 
 #include "base/data/text.hpp"
@@ -12,69 +13,103 @@ namespace {
 constexpr int kHangUpsMax = 6;
 }  // namespace
 
+bool PeerLink::met() const {
+  return std::ranges::any_of(calls_, [](const Calls& each) { return each.turn.number != 0; });
+}
+
+bool PeerLink::seeks() const {
+  return std::ranges::any_of(calls_, [](const Calls& each) { return each.sought != 0; });
+}
+
+bool PeerLink::is_open(LaneId lane) const {
+  return lane.is_control() ? control_.open() : data_[lane.stripe()].open();
+}
+
+bool PeerLink::has_stream(LaneId lane) const {
+  return lane.is_control() ? control_.has_stream() : data_[lane.stripe()].has_stream();
+}
+
+bool PeerLink::is_resumed(LaneId lane) const {
+  return lane.is_control() ? control_.resumed() : data_[lane.stripe()].resumed();
+}
+
+void PeerLink::detach(LaneId lane) {
+  lane.is_control() ? control_.detach() : data_[lane.stripe()].detach();
+}
+
+void PeerLink::close(LaneId lane) {
+  lane.is_control() ? control_.close() : data_[lane.stripe()].close();
+}
+
 void PeerLink::connect() {
   if (connector_ == nullptr) return;
-  for (const LaneKind lane : {LaneKind::control, LaneKind::data}) {
-    const auto which = static_cast<std::size_t>(lane);
-    if (turns_[which].number == 0) seek(lane);
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    if (calls_[i].turn.number == 0) seek({static_cast<std::uint8_t>(i)});
   }
 }
 
 void PeerLink::give_up() {
-  stop_seeking(LaneKind::control);
-  stop_seeking(LaneKind::data);
+  stop_seeking();
   control_.close();
   data_.close();
-  box_.end();
+  data_.fail(true);
 }
 
-void PeerLink::seek(LaneKind lane) {
-  const auto which = static_cast<std::size_t>(lane);
-  if (sought_[which] != 0) return;
-  sought_[which] = turns_[which].number + 1;
-  connector_->seek(peer_.rank, lane, sought_[which]);
+void PeerLink::seek(LaneId lane) {
+  Calls& calls = calls_[lane.number];
+  if (calls.sought != 0) return;
+  calls.sought = calls.turn.number + 1;
+  connector_->seek(peer_.rank, lane, calls.sought);
 }
 
-void PeerLink::stop_seeking(LaneKind lane) {
-  if (std::exchange(sought_[static_cast<std::size_t>(lane)], 0) != 0) {
-    connector_->stop(peer_.rank, lane);
-  }
+void PeerLink::stop_seeking(LaneId lane) {
+  if (std::exchange(calls_[lane.number].sought, 0) != 0) connector_->stop(peer_.rank, lane);
 }
 
-void PeerLink::broke(Link& link, const Status& why) {
-  const LaneKind lane = &link == &data_ ? LaneKind::data : LaneKind::control;
-  if (link.resumed()) {
+void PeerLink::stop_seeking() {
+  for (std::size_t i = 0; i < calls_.size(); ++i) stop_seeking({static_cast<std::uint8_t>(i)});
+}
+
+void PeerLink::broke(LaneId lane, const Status& why) {
+  const bool resumed = is_resumed(lane);
+  if (resumed) {
     broken_by_ = why.message();
-    log_line(LogLevel::info, cat("the ", lane == LaneKind::data ? "data" : "control",
+    log_line(LogLevel::info, cat("the ", lane.is_control() ? "control" : "data",
                                  " connection with ", peer_.to_string(), " broke (",
                                  why.message(), "); it is made again"));
   }
   // A peer that takes the call and hangs up, again and again, has given up this rank, which is about
   // to go anyway. Once or twice it may only have preferred another connection.
-  if (leaving_ && !link.resumed() && ++hang_ups_ >= kHangUpsMax) return give_up();
-  link.detach();
+  if (leaving_ && !resumed && ++hang_ups_ >= kHangUpsMax) return give_up();
+  detach(lane);
   seek(lane);
 }
 
 // When both ends call at once, both keep the connection that counts more; the higher rank therefore
 // goes on calling while it uses the one of the lower rank.
 void PeerLink::attach(Connection connection) {
-  const auto which = static_cast<std::size_t>(connection.lane);
-  Link& link = lane(connection.lane);
-  if (connection.by_me) sought_[which] = 0;
-  if (!link.open() || fault_ || lost_) return;
-  if (!(turns_[which] < connection.turn)) {
-    if (!link.has_stream() && sought_[which] == 0) seek(connection.lane);
+  const LaneId lane = connection.lane;
+  // Whoever makes connections lets none in with another number; this is the last guard.
+  if (lane.number >= calls_.size()) return;
+  Calls& calls = calls_[lane.number];
+  if (connection.by_me) calls.sought = 0;
+  if (!is_open(lane) || fault_ || lost_) return;
+  if (!(calls.turn < connection.turn)) {
+    if (!has_stream(lane) && calls.sought == 0) seek(lane);
     return;
   }
-  const bool again = turns_[which].number > 0;
+  const bool again = calls.turn.number > 0;
   // Without what a broken connection had on its way, a lane that does not heal cannot go on.
   if (again && !heals_) return;
-  turns_[which] = connection.turn;
-  const Turn mine{sought_[which], self_.rank > peer_.rank};
-  if (!(connection.turn < mine)) stop_seeking(connection.lane);
+  calls.turn = connection.turn;
+  const Turn mine{calls.sought, self_.rank > peer_.rank};
+  if (!(connection.turn < mine)) stop_seeking(lane);
   if (again) ++reconnections_;
-  link.attach(std::move(connection.stream), connection.secret);
+  if (lane.is_control()) {
+    control_.attach(std::move(connection.stream), connection.secret);
+  } else {
+    data_[lane.stripe()].attach(std::move(connection.stream), connection.secret);
+  }
   if (std::exchange(unmet_, false)) {
     say_goodbye();
   }
@@ -94,7 +129,9 @@ bool PeerLink::settled() const {
 }
 
 std::uint64_t PeerLink::connections() const {
-  return static_cast<std::uint64_t>(control_.has_stream()) + data_.has_stream();
+  std::uint64_t count = control_.has_stream() ? 1 : 0;
+  for (std::size_t i = 0; i < data_.size(); ++i) count += data_[i].has_stream() ? 1 : 0;
+  return count;
 }
 
 }  // namespace unisono::transport

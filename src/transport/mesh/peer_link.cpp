@@ -16,31 +16,38 @@ constexpr std::size_t kComplaintTextMax = kComplaintBytesMax - 16;
 bool heals(const PeerLanes& lanes, const MeshSettings& settings) {
   if (settings.connector == nullptr) return false;
   // Two ranks that call each other at once replace one connection by the other.
-  if (lanes.control == nullptr) return true;
+  if (lanes.control.stream == nullptr) return true;
   switch (settings.heal) {
     case MeshSettings::Heal::never: return false;
-    case MeshSettings::Heal::where_it_can_break: return lanes.control->can_break();
+    case MeshSettings::Heal::where_it_can_break: return lanes.control.stream->can_break();
     case MeshSettings::Heal::always: return lanes.heal_possible;
   }
   return false;
 }
+
+// Threads sleep on sockets; whoever is connected on first use is so by TCP.
+bool by_sockets(const PeerLanes& lanes) { return lanes.data.empty() || lanes.heal_possible; }
 }  // namespace
 
-PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings)
+PeerLink::PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings, IoThreads& io)
     : peer_(std::move(peer)),
       self_(settings.peers[static_cast<std::size_t>(settings.rank)]),
       can_fall_silent_(lanes.can_fall_silent),
+      by_sockets_(by_sockets(lanes)),
       heals_(heals(lanes, settings)),
       beats_(settings.beats_with.empty() ||
              settings.beats_with[static_cast<std::size_t>(peer_.rank)]),
       connector_(settings.connector.get()),
+      calls_(1 + (lanes.data.empty() ? settings.stripes : lanes.data.size())),
       suspect_after_(settings.suspect_after),
       dead_after_(settings.dead_after),
-      control_(std::move(lanes.control), LaneKind::control, settings.epoch,
-               lanes.control_secret, heals_),
-      data_(std::move(lanes.data), LaneKind::data, settings.epoch, lanes.data_secret, heals_) {
+      control_(std::move(lanes.control.stream), LaneKind::control, settings.epoch,
+               lanes.control.secret, heals_),
+      data_(settings.stripes, settings.epoch, heals_,
+            io.empty() || !by_sockets_ ? nullptr : &io, std::move(lanes.data)) {
   known_ = control_.has_stream();
-  if (known_) turns_[0] = turns_[1] = Turn{1, peer_.rank > self_.rank};
+  if (!known_) return;
+  for (Calls& each : calls_) each.turn = Turn{1, peer_.rank > self_.rank};
 }
 
 bool PeerLink::post(std::span<const std::byte> message) {
@@ -55,55 +62,40 @@ bool PeerLink::send(Label label, std::span<const std::byte> bytes, Transfer& don
   if (leaving_ || fault_ || !data_.open()) return false;
   done.state = Transfer::State::active;
   connect();
-  data_.send(FrameKind::data, label, bytes, &done);
+  data_.send(label, bytes, done);
   return true;
 }
 
 void PeerLink::receive(Label label, std::span<std::byte> bytes, Transfer& done) {
-  switch (box_.receive(label, bytes, done)) {
-    case Postbox::Match::arriving:
-      data_.redirect(bytes.data());
-      break;
-    case Postbox::Match::mismatch:
-      blame(box_.disagreement());
-      break;
-    case Postbox::Match::waiting:
-    case Postbox::Match::done:
-      break;
-  }
+  if (Status differs = data_.receive(label, bytes, done); !differs.ok()) blame(differs);
 }
 
 void PeerLink::abandon(Transfer& transfer) {
   if (transfer.state != Transfer::State::active) return;
-  std::byte* rest = nullptr;
-  bool done = false;
-  try {
-    data_.abandon(transfer);
-    done = box_.abandon(transfer, rest);
-  } catch (const std::bad_alloc&) {
-  }
-  if (done && rest != nullptr) data_.redirect(rest);
-  if (done) return;
+  if (data_.abandon(transfer)) return;
   // The link cannot go on without the bytes, and the caller must have them back, whatever else
   // there is no memory for.
   data_.close();
-  box_.fail();
+  data_.fail(false);
   blame(Status(Code::out_of_memory, "no memory for the copy of what was on its way"));
 }
 
 bool PeerLink::progress(TransportListener& listener) {
+  news_ = false;
+  listener_ = &listener;
   bool moved = false;
   if (control_.open()) {
     moved |= control_.flush();
-    moved |= pump(control_, listener);
+    if (!fault_) moved |= handle(LaneId::control(), control_.pump(*this));
   }
-  if (data_.open()) {
-    moved |= data_.flush();
-    moved |= pump(data_, listener);
+  for (std::size_t i = 0; i < data_.size() && !fault_; ++i) {
+    moved |= handle(LaneId::of_stripe(i), data_[i].progress());
   }
+  listener_ = nullptr;
+  data_.end_receives();
   if (control_.resumed() && data_.resumed()) hang_ups_ = 0;
   known_ |= control_.resumed();
-  if (heals_ && !fault_ && (control_.owes_much() || data_.owes_much())) acknowledge();
+  if (heals_ && !fault_ && (control_.owes_much() || data_.owes_much())) acknowledge(Owing::much);
   if (leaving_ || peer_left_) finish_leaving();
   if (fault_) {
     lose(listener);
@@ -112,54 +104,39 @@ bool PeerLink::progress(TransportListener& listener) {
   return moved;
 }
 
-bool PeerLink::pump(Link& link, TransportListener& listener) {
-  if (fault_) return false;
-  listener_ = &listener;
-  const Link::Pumped pumped = link.pump(*this);
-  listener_ = nullptr;
+bool PeerLink::handle(LaneId lane, const Link::Pumped& pumped) {
   if (pumped.why.ok()) return pumped.moved;
-  // What the peer said on the data lane counts before the end of the control lane does.
-  if (pumped.ended && heals_ && &link == &control_ && peer_left_ && !data_ended_) {
-    listener_ = &listener;
-    while (data_.open() && !data_ended_ && data_.pump(*this).moved) {
-    }
-    listener_ = nullptr;
+  // What the peer said on the data lanes counts before the end of the control lane does.
+  if (pumped.ended && heals_ && lane.is_control() && peer_left_ && !data_.ended()) {
+    data_.read_to_the_end();
   }
-  if (!pumped.ended || !may_end(link)) {
-    // The peer's last control messages may name another rank as the reason, and were sent before
-    // the data lane ended.
-    if (&link == &data_ && control_.open()) {
-      listener_ = &listener;
-      (void)control_.pump(*this);
-      listener_ = nullptr;
-    }
-    if (pumped.ended && heals_ && !fault_) {
-      broke(link, pumped.why);
-    } else {
-      blame(pumped.why);
-    }
+  if (pumped.ended && may_end(lane)) {
+    close(lane);
+    if (!lane.is_control()) data_[lane.stripe()].set_ended();
     return true;
   }
-  link.close();
-  if (&link == &data_) {
-    data_ended_ = true;
-    box_.end();
+  // The peer's last control messages may name another rank as the reason, and were sent before the
+  // data lane ended.
+  if (!lane.is_control() && control_.open()) (void)control_.pump(*this);
+  if (pumped.ended && heals_ && !fault_) {
+    broke(lane, pumped.why);
+  } else {
+    blame(pumped.why);
   }
   return true;
 }
 
-// A peer that has said goodbye may end the lane. On the data lane, so may a peer that has read this
+// A peer that has said goodbye may end the lane. On a data lane, so may a peer that has read this
 // rank's goodbye; if it died instead, the control lane shows it. Where a connection can be made
-// again, one goodbye does not excuse the loss of what came before the other.
-bool PeerLink::may_end(const Link& link) const {
-  const bool data_done = data_ended_ || data_finished_;
-  if (heals_) return &link == &data_ ? data_done : peer_left_ && data_ended_;
-  return peer_left_ || (&link == &data_ && data_done);
+// again, one goodbye does not excuse the loss of what came before the others.
+bool PeerLink::may_end(LaneId lane) const {
+  if (lane.is_control()) return peer_left_ && (!heals_ || data_.ended());
+  const Stripe& stripe = data_[lane.stripe()];
+  return stripe.ended() || stripe.finished() || (!heals_ && peer_left_);
 }
 
 Result<std::byte*> PeerLink::place(const FrameHeader& header) {
   const auto length = static_cast<std::size_t>(header.length);
-  if (header.kind == FrameKind::data) return box_.begin({header.tag, header.identity}, length);
   if (length > message_capacity_) {
     const std::size_t capacity = std::max<std::size_t>(length, 4096);
     message_.reset(new std::byte[capacity]);
@@ -168,30 +145,17 @@ Result<std::byte*> PeerLink::place(const FrameHeader& header) {
   return message_.get();
 }
 
-void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
+// Of frames on the control lane; those on the data lanes go to their stripe.
+void PeerLink::deliver(LaneKind, const FrameHeader& header) {
   switch (header.kind) {
     case FrameKind::message:
       listener_->on_message(peer_.rank, {message_.get(), static_cast<std::size_t>(header.length)});
       break;
-    case FrameKind::data:
-      box_.finish();
-      break;
-    case FrameKind::beat: {
-      Status status = data_.acknowledged(header.tag);
-      if (status.ok()) status = control_.acknowledged(header.identity);
-      if (!status.ok()) blame(status);
-      break;
-    }
-    case FrameKind::resume:
+    case FrameKind::beat:
+      if (Status status = hear_count(header.identity, header.tag); !status.ok()) blame(status);
       break;
     case FrameKind::goodbye:
-      if (lane == LaneKind::data) {
-        if (Status status = data_.acknowledged(header.tag); !status.ok()) return blame(status);
-        data_ended_ = true;
-        box_.end();
-      } else if (!std::exchange(peer_left_, true)) {
-        listener_->on_left(peer_.rank);
-      }
+      if (!std::exchange(peer_left_, true)) listener_->on_left(peer_.rank);
       break;
     case FrameKind::goodbye_ack:
       goodbye_acked_ = true;
@@ -199,13 +163,23 @@ void PeerLink::deliver(LaneKind lane, const FrameHeader& header) {
     case FrameKind::complaint:
       hear_complaint({message_.get(), static_cast<std::size_t>(header.length)});
       break;
+    case FrameKind::data:
+    case FrameKind::resume:
+      break;
   }
+}
+
+Status PeerLink::hear_count(std::uint64_t lane, std::uint64_t frames) {
+  if (lane == 0) return control_.acknowledged(frames);
+  if (lane <= data_.size()) return data_.acknowledged(static_cast<std::size_t>(lane - 1), frames);
+  return Status(Code::corrupted, cat("it says how much of lane ", lane, " has arrived, where lane ",
+                                     data_.size(), " is the last"));
 }
 
 void PeerLink::leave() {
   if (leaving_) return;
   // The last word on what has arrived; nothing but the goodbye follows.
-  if (heals_ && known_ && !fault_ && (control_.owes() || data_.owes())) acknowledge();
+  if (heals_ && known_ && !fault_ && (control_.owes() || data_.owes())) acknowledge(Owing::any);
   leaving_ = true;
   // A peer that this rank never spoke with hears the goodbye if it still connects.
   unmet_ = !met() && !seeks();
@@ -213,24 +187,18 @@ void PeerLink::leave() {
   say_goodbye();
 }
 
-// On the data lane it says how much has arrived: the beat that did may be overtaken.
 void PeerLink::say_goodbye() {
   if (control_.open()) control_.send(FrameKind::goodbye, 0, {}, nullptr);
-  if (data_.open()) {
-    data_.send(FrameKind::goodbye, heals_ ? data_.received() : 0, {}, nullptr);
-  }
+  data_.say_goodbye();
 }
 
 void PeerLink::finish_leaving() {
-  if (peer_left_ && data_ended_ && !goodbye_ack_sent_ && control_.open()) {
+  if (peer_left_ && data_.ended() && !goodbye_ack_sent_ && control_.open()) {
     goodbye_ack_sent_ = true;
     control_.send(FrameKind::goodbye_ack, 0, {}, nullptr);
   }
   if (!leaving_) return;
-  if (!data_finished_ && data_.open() && data_.idle()) {
-    data_finished_ = true;
-    data_.finish_writing();
-  }
+  data_.finish_writing();
   // The control lane stays open for the goodbye_ack that the peer's own goodbye will ask for.
   if (!control_finished_ && goodbye_ack_sent_ && control_.open() && control_.idle()) {
     control_finished_ = true;
@@ -250,10 +218,7 @@ void PeerLink::beat(Time now, bool fresh, TransportListener& listener) {
   fresh |= !std::exchange(watched_, true);
   say_alive();
   const bool whole = control_.resumed() && data_.resumed();
-  if (whole) {                              // the peer reaches this rank, if not the reverse
-    stop_seeking(LaneKind::control);
-    stop_seeking(LaneKind::data);
-  }
+  if (whole) stop_seeking();                // the peer reaches this rank, if not the reverse
   if (!beats_ && whole) {                   // others would miss it
     heard_at_ = beaten_at_ = now;
     return;
@@ -292,17 +257,24 @@ void PeerLink::say_alive() {
   const std::uint64_t sent = control_.bytes_out() + data_.bytes_out();
   const bool owes = heals_ && (control_.owes() || data_.owes());
   // Nothing but a goodbye_ack may follow a goodbye.
-  if (!quiet && (beats_ || owes) && (owes || sent == sent_) && control_.idle()) acknowledge();
+  if (!quiet && (beats_ || owes) && (owes || sent == sent_) && control_.idle()) acknowledge(Owing::any);
   sent_ = control_.bytes_out() + data_.bytes_out();
 }
 
-// A beat says how much has arrived, so that the peer need not keep it.
-void PeerLink::acknowledge() {
+// A beat says how much of a lane has arrived, so that the peer need not keep it.
+void PeerLink::acknowledge(Owing which) {
   if (leaving_ || goodbye_ack_sent_ || !control_.open()) return;
   if (!heals_) return control_.send(FrameKind::beat, 0, {}, nullptr);
+  bool told = false;
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    if (!(which == Owing::much ? data_[i].owes_much() : data_[i].owes())) continue;
+    const LaneId lane = LaneId::of_stripe(i);
+    control_.send(FrameKind::beat, {data_[i].tell_received(), lane.number}, {}, nullptr);
+    told = true;
+  }
+  if (told && !(which == Owing::much ? control_.owes_much() : control_.owes())) return;
   control_.told_received();
-  data_.told_received();
-  control_.send(FrameKind::beat, {data_.received(), control_.received()}, {}, nullptr);
+  control_.send(FrameKind::beat, {control_.received(), LaneId::control().number}, {}, nullptr);
 }
 
 void PeerLink::blame(const Status& why) {
@@ -342,7 +314,7 @@ void PeerLink::lose(TransportListener& listener) {
   control_.close();
   data_.close();
   // A peer that has said goodbye is not reported as lost; only transfers fail that need it.
-  peer_left_ ? box_.end() : box_.fail();
+  data_.fail(peer_left_);
   if (!std::exchange(lost_, true) && !peer_left_) listener.on_lost(peer_.rank, why);
 }
 

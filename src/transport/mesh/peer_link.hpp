@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Everything between this rank and one peer: the two lanes, the matching of data, how each side
-// leaves, and what happens when the peer is lost.
+// Everything between this rank and one peer: the lanes, how each side leaves, and what happens when
+// the peer is lost.
 //
-// Leaving: a rank sends goodbye as the last frame of both lanes. When its peer has read both, and
-// so everything before them, it answers goodbye_ack. Only then, or when the peer has said goodbye
+// Leaving: a rank sends goodbye as the last frame of every lane. When its peer has read all, and so
+// everything before them, it answers goodbye_ack. Only then, or when the peer has said goodbye
 // as well, may the leaving rank close, since closing a TCP socket early can discard bytes that the
 // other side has not read. A peer that has said goodbye may disappear without being lost.
 //
@@ -20,18 +20,20 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/peer.hpp"
+#include "transport/mesh/data/data_lanes.hpp"
 #include "transport/mesh/link.hpp"
 #include "transport/mesh/mesh.hpp"
-#include "transport/mesh/postbox.hpp"
 #include "transport/transport.hpp"
 
 namespace unisono::transport {
 
 class PeerLink final : private FrameSink {
  public:
-  PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings);
+  // `io` has the threads that drive the data, if any; it outlives the link.
+  PeerLink(PeerInfo peer, PeerLanes lanes, const MeshSettings& settings, IoThreads& io);
 
   // Returns false, and sends nothing, when the peer is gone or this rank has left.
   bool post(std::span<const std::byte> message);
@@ -40,6 +42,13 @@ class PeerLink final : private FrameSink {
   void abandon(Transfer& transfer);
 
   bool progress(TransportListener& listener);
+  // The poller has news of it.
+  void has_news() { news_ = true; }
+  // Whether progress() may find something to do, given that has_news() is called where the poller
+  // has any. No poller watches rings.
+  bool needs_pass() const {
+    return !by_sockets_ || news_ || leaving_ || peer_left_ || ready() || control_.owes_much() || data_.owes_much();
+  }
   bool ready() const { return fault_.has_value() || control_.ready() || data_.ready(); }
   // A connection has come about, by a call of either end.
   void attach(Connection connection);
@@ -47,7 +56,7 @@ class PeerLink final : private FrameSink {
   // Whether there is, or was, a connection on which the peer has spoken.
   bool known() const { return known_; }
   // Whether there is, or was, any: the peer says goodbye on it.
-  bool met() const { return turns_[0].number != 0 || turns_[1].number != 0; }
+  bool met() const;
   // Nothing is said to a peer that is not known; it has left.
   void give_up();
   // Nothing waits for a connection.
@@ -63,48 +72,59 @@ class PeerLink final : private FrameSink {
   Result<std::byte*> place(const FrameHeader& header) override;
   void deliver(LaneKind lane, const FrameHeader& header) override;
 
-  bool pump(Link& link, TransportListener& listener);
+  // What a lane has moved, or why it cannot. Returns whether anything has happened.
+  bool handle(LaneId lane, const Link::Pumped& pumped);
   void connect();
-  void seek(LaneKind lane);
-  void stop_seeking(LaneKind lane);
-  bool seeks() const { return sought_[0] != 0 || sought_[1] != 0; }
-  void broke(Link& link, const Status& why);
-  void acknowledge();
+  void seek(LaneId lane);
+  void stop_seeking(LaneId lane);
+  void stop_seeking();
+  bool seeks() const;
+  void broke(LaneId lane, const Status& why);
+  enum class Owing : std::uint8_t { any, much };
+  void acknowledge(Owing which);
   void say_alive();
-  Link& lane(LaneKind kind) { return kind == LaneKind::data ? data_ : control_; }
-  bool may_end(const Link& link) const;
+  bool is_open(LaneId lane) const;
+  bool has_stream(LaneId lane) const;
+  bool is_resumed(LaneId lane) const;
+  void detach(LaneId lane);
+  void close(LaneId lane);
+  bool may_end(LaneId lane) const;
   void say_goodbye();
   void finish_leaving();
   void blame(const Status& why);
   void lose(TransportListener& listener);
   void complain(const Status& why);
+  Status hear_count(std::uint64_t lane, std::uint64_t frames);
   void hear_complaint(std::span<const std::byte> words);
 
   const PeerInfo peer_, self_;
-  const bool can_fall_silent_;
+  const bool can_fall_silent_, by_sockets_;
   const bool heals_, beats_;
   Connector* const connector_;
   bool known_ = false;
-  Turn turns_[2];                          // of the connections in use, by lane
-  std::uint32_t sought_[2] = {0, 0};       // the number of the connection this rank calls for, or 0
+  struct Calls {
+    Turn turn;                             // of the connection in use
+    std::uint32_t sought = 0;              // the number of the one this rank calls for, or 0
+  };
+  std::vector<Calls> calls_;               // by lane
   std::string broken_by_;                  // why the last connection broke that did
   std::uint64_t reconnections_ = 0;
   int hang_ups_ = 0;                       // of connections on which the peer has not spoken, in turn
   const Nanos suspect_after_, dead_after_;
-  Link control_, data_;
-  Postbox box_;
+  Link control_;
+  DataLanes data_;
   std::unique_ptr<std::byte[]> message_;
   std::size_t message_capacity_ = 0;
   TransportListener* listener_ = nullptr;  // during progress()
   std::optional<Status> fault_;            // found, and not yet reported to the listener
 
+  bool news_ = false;                      // since the last pass
   bool lost_ = false;
   bool heard_complaint_ = false;           // the peer reported the fault
   bool leaving_ = false;                   // this rank has said goodbye
   bool unmet_ = false;                     // ... or would, if the peer came
-  bool data_finished_ = false, control_finished_ = false;
+  bool control_finished_ = false;
   bool peer_left_ = false;                 // the peer's goodbye came on the control lane
-  bool data_ended_ = false;                // and on the data lane
   bool goodbye_ack_sent_ = false, goodbye_acked_ = false;
 
   Time beaten_at_, heard_at_;

@@ -43,102 +43,127 @@ Status compare(Label came, std::size_t came_bytes, Label wanted, std::size_t wan
 Postbox::Match Postbox::receive(Label label, std::span<std::byte> bytes, Transfer& done) {
   done.state = Transfer::State::active;
   const auto tag_of = [](const auto& item) { return item.label.tag; };
-  const auto fits = [&](const Kept& here) {
-    disagreement_ = compare(here.label, here.length, label, bytes.size());
-    if (!disagreement_.ok()) done.state = Transfer::State::failed;
-    return disagreement_.ok();
+  const auto differs = [&](const Kept& here) {
+    Status status = compare(here.label, here.length, label, bytes.size());
+    if (!status.ok()) done.state = Transfer::State::failed;
+    return status;
   };
+  auto locked = lock();
   const auto kept = std::ranges::find(kept_, label.tag, tag_of);
   if (kept != kept_.end()) {
-    if (!fits(*kept)) return Match::mismatch;
-    if (!bytes.empty()) std::memcpy(bytes.data(), kept->bytes.get(), bytes.size());
+    if (Status status = differs(*kept); !status.ok()) return {Match::mismatch, 0, std::move(status)};
+    const Kept here = std::move(*kept);
     kept_.erase(kept);
+    if (locked) locked.unlock();
+    if (!bytes.empty()) std::memcpy(bytes.data(), here.bytes.get(), bytes.size());
     done.state = Transfer::State::done;
-    return Match::done;
+    return {Match::done};
   }
-  if (is_arriving_ && arriving_for_ == nullptr && !drops_arriving_ &&
-      arriving_.label.tag == label.tag) {
-    if (!fits(arriving_)) return Match::mismatch;
-    arriving_for_ = &done;
-    return Match::arriving;
+  for (std::size_t stripe = 0; stripe < arriving_.size(); ++stripe) {
+    Arriving& one = arriving_[stripe];
+    if (!one.is || one.done != nullptr || one.drops || one.what.label.tag != label.tag) continue;
+    if (Status status = differs(one.what); !status.ok()) {
+      return {Match::mismatch, 0, std::move(status)};
+    }
+    one.done = &done;
+    if (!shared_) return {Match::arriving, stripe, {}};
+    one.copy_to = bytes.data();
+    return {};
   }
   if (ended_) {
     done.state = Transfer::State::failed;
   } else {
     posted_.push_back({label, bytes, &done});
   }
-  return Match::waiting;
+  return {};
 }
 
-bool Postbox::abandon(Transfer& transfer, std::byte*& rest) noexcept {
-  rest = nullptr;
+bool Postbox::withdraw(Transfer& transfer) {
+  const auto locked = lock();
   const auto posted = std::ranges::find(posted_, &transfer, &Posted::done);
-  if (posted != posted_.end()) {
-    posted->done = nullptr;
-    transfer.state = Transfer::State::failed;
-    return true;
-  }
-  if (!is_arriving_ || arriving_for_ != &transfer) return true;
-  arriving_.bytes.reset(new (std::nothrow) std::byte[arriving_.length]);
-  if (arriving_.bytes == nullptr) return false;
+  if (posted == posted_.end()) return false;
+  posted->done = nullptr;
   transfer.state = Transfer::State::failed;
-  arriving_for_ = nullptr;
-  drops_arriving_ = true;
-  rest = arriving_.bytes.get();
   return true;
 }
 
-Result<std::byte*> Postbox::begin(Label label, std::size_t length) {
+bool Postbox::drop(std::size_t stripe, Transfer& transfer, std::byte*& rest) noexcept {
+  rest = nullptr;
+  const auto locked = lock();
+  Arriving& one = arriving_[stripe];
+  if (!one.is || one.done != &transfer) return true;
+  if (one.copy_to == nullptr) {             // it goes to the caller's memory
+    one.what.bytes.reset(new (std::nothrow) std::byte[one.what.length]);
+    if (one.what.bytes == nullptr) return false;
+    rest = one.what.bytes.get();
+  }
+  one.done = nullptr;
+  one.copy_to = nullptr;
+  one.drops = true;
+  transfer.state = Transfer::State::failed;
+  return true;
+}
+
+Result<std::byte*> Postbox::begin(Label label, std::size_t length, std::size_t stripe) {
+  const auto locked = lock();
   const auto posted = std::ranges::find(posted_, label.tag,
                                         [](const Posted& item) { return item.label.tag; });
-  arriving_ = {label, nullptr, length};
-  arriving_for_ = nullptr;
-  drops_arriving_ = false;
+  Arriving& one = arriving_[stripe];
+  one = Arriving{false, false, {label, nullptr, length}, nullptr, nullptr};
   std::byte* to = nullptr;
   if (posted != posted_.end()) {
     Status status = compare(label, length, posted->label, posted->bytes.size());
     if (!status.ok()) return status;
-    arriving_for_ = posted->done;
-    drops_arriving_ = posted->done == nullptr;
-    if (!drops_arriving_) to = posted->bytes.data();
+    one.done = posted->done;
+    one.drops = posted->done == nullptr;
+    if (!one.drops) to = posted->bytes.data();
     *posted = posted_.back();
     posted_.pop_back();
   }
-  if (arriving_for_ == nullptr) {
-    auto kept = keep_arriving();
+  if (one.done == nullptr) {
+    auto kept = keep(one.what);
     if (!kept.ok()) return kept;
     to = *kept;
   }
-  is_arriving_ = true;
+  one.is = true;
   return to;
 }
 
 // Untouched pages cost nothing, so memory grows with the bytes that really arrive.
-Result<std::byte*> Postbox::keep_arriving() {
-  arriving_.bytes.reset(new (std::nothrow) std::byte[arriving_.length]);
-  if (arriving_.bytes != nullptr) return arriving_.bytes.get();
+Result<std::byte*> Postbox::keep(Kept& what) {
+  what.bytes.reset(new (std::nothrow) std::byte[what.length]);
+  if (what.bytes != nullptr) return what.bytes.get();
   return Status(Code::out_of_memory,
-                cat("no memory for ", arriving_.length, " bytes it sent that nobody waits for"));
+                cat("no memory for ", what.length, " bytes it sent that nobody waits for"));
 }
 
-void Postbox::finish() {
-  is_arriving_ = false;
-  if (arriving_for_ != nullptr) {
-    std::exchange(arriving_for_, nullptr)->state = Transfer::State::done;
-    arriving_.bytes.reset();
-  } else if (std::exchange(drops_arriving_, false)) {
-    arriving_.bytes.reset();
-  } else {
-    kept_.push_back(std::move(arriving_));
+// Nobody takes the receive back while its bytes are copied: that needs the stripe's lock, which is
+// held here.
+bool Postbox::finish(std::size_t stripe) {
+  auto locked = lock();
+  Arriving& one = arriving_[stripe];
+  one.is = false;
+  if (one.drops || one.done != nullptr) {
+    const Kept whole = std::move(one.what);
+    Transfer* const done = std::exchange(one.done, nullptr);
+    std::byte* const to = std::exchange(one.copy_to, nullptr);
+    one.drops = false;
+    if (locked) locked.unlock();
+    if (to != nullptr && whole.length > 0) std::memcpy(to, whole.bytes.get(), whole.length);
+    if (done != nullptr) done->state = Transfer::State::done;
+    return done != nullptr;
   }
+  kept_.push_back(std::move(one.what));
+  return false;
 }
 
 void Postbox::end() {
+  const auto locked = lock();
   ended_ = true;
-  if (std::exchange(is_arriving_, false) && arriving_for_ != nullptr) {
-    std::exchange(arriving_for_, nullptr)->state = Transfer::State::failed;
+  for (Arriving& one : arriving_) {
+    if (one.is && one.done != nullptr) one.done->state = Transfer::State::failed;
+    one = Arriving();
   }
-  arriving_.bytes.reset();
   for (const Posted& posted : posted_) {
     if (posted.done != nullptr) posted.done->state = Transfer::State::failed;
   }
@@ -147,6 +172,7 @@ void Postbox::end() {
 
 void Postbox::fail() {
   end();
+  const auto locked = lock();
   kept_.clear();
 }
 

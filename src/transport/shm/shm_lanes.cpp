@@ -250,11 +250,12 @@ Result<PeerLanes> make_shm_lanes(Fd socket, bool create, const Doorbell& bell, P
   const Ringer ringer{pair->peer_bell.get(), static_cast<BellFlag*>(pair->peer_bell_page.at())};
   const int mine = pair->side, theirs = 1 - pair->side;
   PeerLanes lanes;
-  lanes.control = std::make_unique<ShmStream>(memory.control(theirs), memory.control(mine), ringer,
-                                              pair);
-  lanes.data = std::make_unique<ShmStream>(memory.data(theirs), memory.data(mine), ringer, pair);
-  lanes.control_secret = hash_secret(check_seed, 0, static_cast<unsigned>(mine));
-  lanes.data_secret = hash_secret(check_seed, 1, static_cast<unsigned>(mine));
+  lanes.control = {std::make_unique<ShmStream>(memory.control(theirs), memory.control(mine),
+                                               ringer, pair),
+                   hash_secret(check_seed, 0, static_cast<unsigned>(mine))};
+  lanes.data.push_back({std::make_unique<ShmStream>(memory.data(theirs), memory.data(mine), ringer,
+                                                    pair),
+                        hash_secret(check_seed, 1, static_cast<unsigned>(mine))});
   lanes.can_fall_silent = true;
   lanes.arena = std::move(pair->peer_arena);
   lanes.bell = ringer;

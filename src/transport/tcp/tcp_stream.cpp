@@ -29,7 +29,7 @@ Status broken_by(int error) {
 
 TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key, SealKind seal)
     : socket_(std::move(socket)),
-      poller_(poller),
+      poller_(&poller),
       key_(key),
       on_this_host_(stays_on_this_host()),
       keeps_bytes_(seal == SealKind::hash && on_this_host_),
@@ -38,11 +38,11 @@ TcpStream::TcpStream(Fd socket, Poller& poller, std::uint64_t key, SealKind seal
   ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  poller_.watch_stream(socket_.get(), key_, true, false);
+  poller_->watch_stream(socket_.get(), key_, true, false);
 }
 
 TcpStream::~TcpStream() {
-  if (watched_) poller_.forget_stream(socket_.get());
+  if (watched_) poller_->forget_stream(socket_.get());
 }
 
 std::size_t TcpStream::write(const Spans& spans) {
@@ -90,13 +90,21 @@ std::size_t TcpStream::receive(std::byte* to, std::size_t most) {
 void TcpStream::end(Status why) {
   if (health_.ok()) health_ = std::move(why);
   // An ended socket stays readable for ever and would keep the engine from sleeping.
-  if (std::exchange(watched_, false)) poller_.forget_stream(socket_.get());
+  if (std::exchange(watched_, false)) poller_->forget_stream(socket_.get());
+}
+
+bool TcpStream::watch_by(Poller& poller, std::uint64_t key) {
+  if (watched_) poller_->forget_stream(socket_.get());
+  poller_ = &poller;
+  key_ = key;
+  if (watched_) poller_->watch_stream(socket_.get(), key_, true, want_write_);
+  return true;
 }
 
 void TcpStream::want_write(bool wanted) {
   if (wanted == want_write_) return;
   want_write_ = wanted;
-  if (watched_) poller_.change_stream(socket_.get(), key_, true, want_write_);
+  if (watched_) poller_->change_stream(socket_.get(), key_, true, want_write_);
 }
 
 void TcpStream::finish_writing() { ::shutdown(socket_.get(), SHUT_WR); }
@@ -121,16 +129,21 @@ bool TcpStream::stays_on_this_host() const {
   return is_loopback(::getsockname) && is_loopback(::getpeername);
 }
 
-PeerLanes make_tcp_lanes(Fd control, Fd data, Poller& poller, std::uint64_t key,
-                         const LaneSecret& control_secret, const LaneSecret& data_secret) {
-  PeerLanes lanes;
-  lanes.control = std::make_unique<TcpStream>(std::move(control), poller, key, control_secret.kind);
-  lanes.data = std::make_unique<TcpStream>(std::move(data), poller, key, data_secret.kind);
-  lanes.control_secret = control_secret;
-  lanes.data_secret = data_secret;
-  lanes.can_fall_silent = true;
-  lanes.heal_possible = true;
-  return lanes;
+PeerLanes make_tcp_lanes(std::vector<TcpLane> lanes, Poller& poller, std::uint64_t key) {
+  PeerLanes made;
+  for (TcpLane& lane : lanes) {
+    LaneStream one{
+        std::make_unique<TcpStream>(std::move(lane.socket), poller, key, lane.secret.kind),
+        lane.secret};
+    if (&lane == &lanes.front()) {
+      made.control = std::move(one);
+    } else {
+      made.data.push_back(std::move(one));
+    }
+  }
+  made.can_fall_silent = true;
+  made.heal_possible = true;
+  return made;
 }
 
 }  // namespace unisono::transport

@@ -28,6 +28,7 @@ class TcpStream final : public Stream {
   Status health() override { return health_; }
   bool ready(bool) const override { return staged_from_ < staged_to_ || !health_.ok(); }
   void want_write(bool wanted) override;
+  bool watch_by(Poller& poller, std::uint64_t key) override;
   void finish_writing() override;
   bool keeps_bytes() const override { return keeps_bytes_; }
   bool can_break() const override { return !on_this_host_; }
@@ -41,7 +42,7 @@ class TcpStream final : public Stream {
 
   Fd socket_;
   const ChildCloses closes_{socket_};
-  Poller& poller_;
+  Poller* poller_;
   std::uint64_t key_;
   const bool on_this_host_, keeps_bytes_;
   Status health_;

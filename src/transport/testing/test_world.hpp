@@ -34,6 +34,7 @@ class Recorder : public TransportListener {
 };
 
 struct TestRank {
+  Rank rank = 0;
   Doorbell bell;
   Poller poller;
   Recorder told;
@@ -46,7 +47,7 @@ using StreamWrap = std::function<std::unique_ptr<Stream>(std::unique_ptr<Stream>
 
 inline World make_ranks(int size) {
   World world;
-  for (int i = 0; i < size; ++i) world.push_back(std::make_unique<TestRank>());
+  for (int i = 0; i < size; ++i) world.emplace_back(std::make_unique<TestRank>())->rank = i;
   return world;
 }
 
@@ -81,14 +82,20 @@ inline LaneSecret test_secret(SealKind kind, int mark, int side) {
   return secret;
 }
 
-template <SealKind kKind>
+// With which a rank's poller watches the streams to a peer.
+inline std::uint64_t test_key(Rank peer) { return 16 + static_cast<std::uint64_t>(peer); }
+
+template <SealKind kKind, std::size_t kStripes = 1>
 PairLanes sealed_lanes(TestRank& a, TestRank& b) {
-  auto control = tcp_pair(), data = tcp_pair();
-  const auto secret = [](int mark, int side) { return test_secret(kKind, mark, side); };
-  return {make_tcp_lanes(std::move(control.first), std::move(data.first), a.poller, 16,
-                         secret(10, 0), secret(20, 0)),
-          make_tcp_lanes(std::move(control.second), std::move(data.second), b.poller, 16,
-                         secret(10, 1), secret(20, 1))};
+  std::vector<TcpLane> mine, theirs;
+  for (std::size_t lane = 0; lane <= kStripes; ++lane) {
+    auto sockets = tcp_pair();
+    const int mark = 10 * static_cast<int>(lane + 1);
+    mine.push_back({std::move(sockets.first), test_secret(kKind, mark, 0)});
+    theirs.push_back({std::move(sockets.second), test_secret(kKind, mark, 1)});
+  }
+  return {make_tcp_lanes(std::move(mine), a.poller, test_key(b.rank)),
+          make_tcp_lanes(std::move(theirs), b.poller, test_key(a.rank))};
 }
 inline PairLanes tcp_lanes(TestRank& a, TestRank& b) {
   return sealed_lanes<SealKind::aes_256_gcm>(a, b);
@@ -109,7 +116,8 @@ inline PairLanes shm_lanes(TestRank& a, TestRank& b) {
 }
 
 inline World join_lanes(int size, const std::function<PairLanes(TestRank&, TestRank&)>& connect,
-                        const StreamWrap& wrap = {}, std::uint32_t other_epoch = 1) {
+                        const StreamWrap& wrap = {}, std::uint32_t other_epoch = 1,
+                        std::size_t io_threads = 0) {
   World world = make_ranks(size);
   const auto n = static_cast<std::size_t>(size);
   std::vector<std::vector<PeerLanes>> lanes(n);
@@ -123,13 +131,17 @@ inline World join_lanes(int size, const std::function<PairLanes(TestRank&, TestR
   settings.suspect_after = std::chrono::seconds(3);
   settings.dead_after = std::chrono::seconds(4);
   for (int i = 0; i < size; ++i) settings.peers.push_back({i, cat("host", i), 1000 + i});
+  settings.io_threads = io_threads;
   for (std::size_t a = 0; a < n; ++a) {
     settings.rank = static_cast<Rank>(a);
+    settings.bell = world[a]->bell.ringer();
+    if (!wrap) settings.poller = &world[a]->poller;
+    settings.first_key = test_key(0);
     if (a == 1) settings.epoch = other_epoch;
     for (PeerLanes& peer : lanes[a]) {
-      if (!wrap || peer.control == nullptr) continue;
-      peer.control = wrap(std::move(peer.control), settings.rank);
-      peer.data = wrap(std::move(peer.data), settings.rank);
+      if (!wrap || peer.control.stream == nullptr) continue;
+      peer.control.stream = wrap(std::move(peer.control.stream), settings.rank);
+      for (LaneStream& each : peer.data) each.stream = wrap(std::move(each.stream), settings.rank);
     }
     world[a]->transport = make_mesh(settings, std::move(lanes[a]));
   }

@@ -127,9 +127,9 @@ TEST_P(TransportContract, AnAbandonedSendArrivesFromACopy) {
   at(0).send(1, 6, next, sent_next);
   rank(1).progress();
   rank(0).progress();
-  ASSERT_FALSE(sent.done());
   at(0).abandon(1, sent);
-  EXPECT_EQ(sent.state, Transfer::State::failed);
+  // Only threads may have sent all of it meanwhile.
+  EXPECT_NE(sent.state, Transfer::State::active);
   out.reset();
   at(1).receive(0, 5, in, received);
   at(1).receive(0, 6, small, received_next);
@@ -150,17 +150,18 @@ TEST_P(TransportContract, AnAbandonedReceiveTakesNothingAndTheRestGoesOn) {
       at(0).send(1, tag, big, sent);
       rank(0).progress();
       rank(1).progress();
-      ASSERT_FALSE(received.done());
     }
     at(1).abandon(0, received);
-    EXPECT_EQ(received.state, Transfer::State::failed);
+    const Transfer::State state = received.state;
+    // Only threads may have brought all of it meanwhile.
+    EXPECT_TRUE(state == Transfer::State::failed || (arriving && state == Transfer::State::done));
     in.reset();
     if (!arriving) at(0).send(1, tag, big, sent);
     at(0).send(1, tag + 1, next, sent_next);
     at(1).receive(0, tag + 1, small, received_next);
     ASSERT_TRUE(until([&] { return sent.done() && sent_next.done() && received_next.done(); }));
     EXPECT_EQ(small, next);
-    EXPECT_EQ(received.state, Transfer::State::failed);
+    EXPECT_EQ(received.state, state);
   }
 }
 
@@ -214,7 +215,8 @@ TEST_P(TransportContract, DifferentLengthsFailTheLinkWhicheverComesFirst) {
     pump_some(world_);
     if (!posted_first) {
       at(1).receive(0, 5, in, received);
-      EXPECT_TRUE(at(1).ready());
+      // Unless threads have yet to bring it.
+      EXPECT_TRUE(received.state == Transfer::State::active || at(1).ready());
     }
     ASSERT_TRUE(until([&] { return rank(1).told.lost.size() == 1; }));
     EXPECT_EQ(received.state, Transfer::State::failed);
@@ -238,7 +240,8 @@ TEST_P(TransportContract, AnotherIdentityFailsBothEndsWhicheverComesFirst) {
     pump_some(world_);
     if (!posted_first) {
       at(1).receive(0, {5, 0xabc}, in, received);
-      EXPECT_TRUE(at(1).ready());
+      // Unless threads have yet to bring it.
+      EXPECT_TRUE(received.state == Transfer::State::active || at(1).ready());
     }
     ASSERT_TRUE(until([&] {
       return rank(0).told.lost.size() == 1 && rank(1).told.lost.size() == 1;
@@ -452,6 +455,10 @@ template <SealKind kKind>
 World join_tcp(int size) {
   return join_lanes(size, sealed_lanes<kKind>);
 }
+template <std::size_t kStripes, std::size_t kThreads>
+World join_striped(int size) {
+  return join_lanes(size, sealed_lanes<SealKind::aes_256_gcm, kStripes>, {}, 1, kThreads);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, TransportContract,
@@ -459,7 +466,12 @@ INSTANTIATE_TEST_SUITE_P(
                                      Kind{"tcp", join_tcp<SealKind::aes_256_gcm>},
                                      Kind{"tcp_chacha", join_tcp<SealKind::chacha20_poly1305>},
                                      Kind{"tcp_encrypted", join_tcp<SealKind::aes_256_gcm_encrypted>},
-                                     Kind{"tcp_plain", join_tcp<SealKind::hash>}),
+                                     Kind{"tcp_plain", join_tcp<SealKind::hash>},
+                                     Kind{"tcp_threads_", join_striped<1, 2>},
+                                     Kind{"tcp_striped_2_", join_striped<2, 0>},
+                                     Kind{"tcp_striped_2_threads_", join_striped<2, 2>},
+                                     Kind{"tcp_striped_8_", join_striped<8, 0>},
+                                     Kind{"tcp_striped_8_threads_", join_striped<8, 2>}),
                      testing::Values(2, 3, 5)),
     [](const auto& which) {
       return std::string(std::get<0>(which.param).name) + std::to_string(std::get<1>(which.param));

@@ -160,9 +160,10 @@ class HeldLanes : public testing::TestWithParam<std::tuple<bool, Holder>> {
   static Result<PeerLanes> lanes(bool shm, bool create, Fd first, Fd second, TestRank& self) {
     if (!shm) {
       const int side = create ? 0 : 1;
-      return make_tcp_lanes(std::move(first), std::move(second), self.poller, 16,
-                            test_secret(SealKind::aes_256_gcm, 10, side),
-                            test_secret(SealKind::aes_256_gcm, 20, side));
+      std::vector<TcpLane> both;
+      both.push_back({std::move(first), test_secret(SealKind::aes_256_gcm, 10, side)});
+      both.push_back({std::move(second), test_secret(SealKind::aes_256_gcm, 20, side)});
+      return make_tcp_lanes(std::move(both), self.poller, 16);
     }
     return make_shm_lanes(std::move(first), create, self.bell, self.poller, 16, 1, seconds(10));
   }

@@ -67,11 +67,12 @@ TEST_F(PostboxTest, WhatIsArrivingCanStillBeTakenOver) {
 
 TEST_F(PostboxTest, AnotherBucketIsAMismatchOnEitherSide) {
   ASSERT_TRUE(arrive(Label(7, 0xabc), "abcd").ok());
-  EXPECT_EQ(box_.receive(Label(7, 0xdef), bytes_, done_), Match::mismatch);
+  const Match match = box_.receive(Label(7, 0xdef), bytes_, done_);
+  EXPECT_EQ(match, Match::mismatch);
   EXPECT_EQ(done_.state, State::failed);
-  EXPECT_EQ(box_.disagreement().code(), Code::mismatch);
-  EXPECT_NE(box_.disagreement().message().find("0xabc"), std::string::npos);
-  EXPECT_NE(box_.disagreement().message().find("0xdef"), std::string::npos);
+  EXPECT_EQ(match.disagreement.code(), Code::mismatch);
+  EXPECT_NE(match.disagreement.message().find("0xabc"), std::string::npos);
+  EXPECT_NE(match.disagreement.message().find("0xdef"), std::string::npos);
 
   Transfer second;
   EXPECT_EQ(box_.receive(Label(8, 1), bytes_, second), Match::waiting);
@@ -81,8 +82,9 @@ TEST_F(PostboxTest, AnotherBucketIsAMismatchOnEitherSide) {
 
 TEST_F(PostboxTest, AnotherLengthIsCorruptionOnEitherSide) {
   ASSERT_TRUE(arrive(7, "abcdefg").ok());
-  EXPECT_EQ(box_.receive(7, bytes_, done_), Match::mismatch);
-  EXPECT_EQ(box_.disagreement().code(), Code::corrupted);
+  const Match match = box_.receive(7, bytes_, done_);
+  EXPECT_EQ(match, Match::mismatch);
+  EXPECT_EQ(match.disagreement.code(), Code::corrupted);
 
   Transfer second;
   EXPECT_EQ(box_.receive(8, bytes_, second), Match::waiting);
@@ -115,6 +117,49 @@ TEST_F(PostboxTest, ALostPeerFailsEverything) {
   EXPECT_EQ(taken_over.state, State::failed);
   box_.receive(1, bytes_, done_);
   EXPECT_EQ(done_.state, State::failed);
+}
+
+TEST(StripedPostbox, OnEachStripeSomethingArrives) {
+  Postbox box(2);
+  std::array<std::byte, 4> first{}, second{};
+  Transfer one, two;
+  EXPECT_EQ(box.receive(1, first, one), Match::waiting);
+  auto a = box.begin(1, 4, 0);
+  auto b = box.begin(2, 4, 1);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(*a, first.data());
+  const Match match = box.receive(2, second, two);
+  EXPECT_EQ(match, Match::arriving);
+  EXPECT_EQ(match.stripe, 1u);
+  EXPECT_TRUE(box.finish(1));
+  EXPECT_TRUE(two.done());
+  EXPECT_EQ(one.state, State::active);
+  EXPECT_TRUE(box.finish(0));
+  EXPECT_TRUE(one.done());
+}
+
+// Another thread writes into the buffer meanwhile, so nobody may take it away.
+TEST(StripedPostbox, WhatHasBegunToArriveIsCopiedWhenItIsWholeWhereOthersWrite) {
+  for (const bool abandoned : {false, true}) {
+    Postbox box(2, true);
+    std::array<std::byte, 4> bytes{};
+    Transfer done;
+    auto to = box.begin(7, 4, 1);
+    ASSERT_TRUE(to.ok());
+    EXPECT_EQ(box.receive(7, bytes, done), Match::waiting);
+    std::memcpy(*to, "abcd", 4);
+    std::byte* rest = nullptr;
+    if (abandoned) {
+      EXPECT_FALSE(box.withdraw(done));
+      EXPECT_TRUE(box.drop(0, done, rest));
+      EXPECT_EQ(done.state, State::active);
+      EXPECT_TRUE(box.drop(1, done, rest));
+      EXPECT_EQ(rest, nullptr);
+    }
+    EXPECT_EQ(box.finish(1), !abandoned);
+    EXPECT_EQ(done.state, abandoned ? State::failed : State::done);
+    EXPECT_EQ(std::memcmp(bytes.data(), abandoned ? "\0\0\0\0" : "abcd", 4), 0);
+  }
 }
 
 }  // namespace

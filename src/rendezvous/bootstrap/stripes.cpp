@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/bootstrap/stripes.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/data/text.hpp"
+#include "base/os/cpu.hpp"
+#include "transport/mesh/frame.hpp"
+
+namespace unisono::rendezvous {
+namespace {
+constexpr long kOneIsEnoughMbits = 10'000;
+constexpr std::size_t kStripesOfFastNetworks = 4;
+constexpr int kCoresPerRank = 4;            // with fewer, a further thread only takes turns
+}  // namespace
+
+long interface_mbits(const std::string& interface) {
+  std::ifstream file(cat("/sys/class/net/", interface, "/speed"));
+  long mbits = 0;
+  // Interfaces without a speed, such as bridges, have -1 here, or cannot be read.
+  return file >> mbits ? std::max(mbits, 0L) : 0;
+}
+
+std::size_t stripes_for(const Options& options, const PeerRecord& self,
+                        const std::vector<InterfaceAddress>& here, bool on_first_use,
+                        const std::function<long(const std::string&)>& mbits) {
+  if (options.connections >= 0) return static_cast<std::size_t>(options.connections);
+  const auto listens_at = parse_addresses(self.addresses);
+  if (on_first_use || !listens_at) return 1;
+  long fastest = 0;
+  for (const InterfaceAddress& each : here) {
+    const bool used = std::ranges::any_of(listens_at.value(), [&](const HostPort& at) {
+      return at.host == each.address;
+    });
+    if (used && each.up && !each.loopback) fastest = std::max(fastest, mbits(each.interface));
+  }
+  return fastest > kOneIsEnoughMbits ? kStripesOfFastNetworks : 1;
+}
+
+Result<std::size_t> agree_on_stripes(RootExchange& root_exchange, const Options& options,
+                                     std::size_t proposed) {
+  if (options.connections >= 0) return proposed;
+  ByteWriter out;
+  out.put(static_cast<std::uint8_t>(proposed));
+  auto words = root_exchange.exchange(out.bytes(), "agreeing on the number of connections");
+  if (!words) return words.status();
+  std::size_t least = proposed;
+  for (std::size_t r = 0; r < words->size(); ++r) {
+    ByteReader in((*words)[r]);
+    const std::size_t theirs = in.get<std::uint8_t>();
+    if (!in.finished() || theirs < 1 || theirs > transport::kStripesMax) {
+      return root_exchange.fail(Status(
+          Code::corrupted, cat("rank ", r, " proposed a number of connections that makes no sense")));
+    }
+    least = std::min(least, theirs);
+  }
+  return least;
+}
+
+std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size, int cores) {
+  if (options.io_threads >= 0) return static_cast<std::size_t>(options.io_threads);
+  const bool few = cores < kCoresPerRank * std::max(local_size, 1);
+  return stripes == 1 || few ? 0 : (stripes + 1) / 2;
+}
+
+std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size) {
+  return io_threads_for(options, stripes, local_size, usable_cores());
+}
+
+}  // namespace unisono::rendezvous

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/bootstrap/stripes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace unisono::rendezvous {
+namespace {
+
+const std::vector<InterfaceAddress> kInterfaces{
+    {"lo", "127.0.0.1", 8, true, true, true},
+    {"eth0", "10.0.0.1", 24, true, false, true},
+    {"fast0", "10.1.0.1", 24, true, false, true},
+};
+
+std::size_t proposed(const std::string& addresses, std::map<std::string, long> mbits,
+                     bool on_first_use = false) {
+  PeerRecord self;
+  self.addresses = addresses;
+  return stripes_for({}, self, kInterfaces, on_first_use,
+                     [&](const std::string& interface) { return mbits[interface]; });
+}
+
+TEST(Stripes, OneWhereTheNetworkIsSlowOrUnknown) {
+  EXPECT_EQ(proposed("127.0.0.1:1", {{"lo", 400'000}}), 1u);
+  EXPECT_EQ(proposed("10.0.0.1:1", {{"eth0", 10'000}}), 1u);
+  EXPECT_EQ(proposed("10.0.0.1:1", {}), 1u);
+  EXPECT_EQ(proposed("10.0.0.1:1", {{"fast0", 100'000}}), 1u) << "not listening there";
+  EXPECT_EQ(proposed("no address", {{"eth0", 100'000}}), 1u);
+}
+
+TEST(Stripes, FourWhereItIsFast) {
+  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 25'000}}), 4u);
+  EXPECT_EQ(proposed("10.0.0.1:1,10.1.0.1:1", {{"eth0", 1'000}, {"fast0", 100'000}}), 4u);
+  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 100'000}}, true), 1u) << "ranks meet on first use";
+}
+
+TEST(Stripes, TheOptionDecides) {
+  Options options;
+  for (int number = 1; number <= 8; ++number) {
+    options.connections = number;
+    EXPECT_EQ(stripes_for(options, {}, {}, true), static_cast<std::size_t>(number));
+  }
+  ASSERT_TRUE(options.set("connections", "auto").ok());
+  EXPECT_EQ(options.connections, -1);
+  EXPECT_EQ(options.get("connections"), "auto");
+  EXPECT_FALSE(options.set("connections", "0").ok());
+  EXPECT_FALSE(options.set("connections", "9").ok());
+  EXPECT_TRUE(options.set("io_threads", "0").ok());
+  EXPECT_FALSE(options.set("io_threads", "9").ok());
+}
+
+TEST(Stripes, ThreadsOnlyWhereThereAreCoresForThem) {
+  const Options options;
+  EXPECT_EQ(io_threads_for(options, 1, 1, 64), 0u);
+  EXPECT_EQ(io_threads_for(options, 4, 1, 3), 0u);
+  EXPECT_EQ(io_threads_for(options, 4, 1, 4), 2u);
+  EXPECT_EQ(io_threads_for(options, 4, 8, 31), 0u);
+  EXPECT_EQ(io_threads_for(options, 5, 8, 32), 3u);
+  Options pinned;
+  pinned.io_threads = 2;
+  EXPECT_EQ(io_threads_for(pinned, 1, 8, 1), 2u);
+}
+
+TEST(Stripes, UnknownInterfacesHaveNoSpeed) {
+  EXPECT_EQ(interface_mbits("no-such-interface"), 0);
+}
+
+}  // namespace
+}  // namespace unisono::rendezvous

@@ -57,7 +57,7 @@ struct MoveContext {
   SetId set = 0;
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
   std::uint64_t identity = 0;  // of the bucket: goes with every byte, compared on arrival
-  HostTeam* host = nullptr;    // of members on several hosts, equally many on each; else null
+  HostTeam* host = nullptr;    // of members on several hosts, some of which share one; else null
 
   int n() const { return members->count(); }
   int me() const { return members->me; }

@@ -14,13 +14,21 @@ namespace unisono::arena {
 
 struct HostGroups {
   Members here;    // the members on this rank's host
-  Members across;  // of every host the member with this rank's place among its own
+  // Of every host the member with this rank's place among its own; nobody where a host has fewer.
+  Members across;
   // All members by host and place. Hosts are in the order of their first members.
   std::vector<std::vector<Rank>> hosts = {};
+  std::size_t home = 0;                     // this rank's host among them
+  std::size_t least = 1;                    // members of the host that has the fewest
+
+  // On each host the one that stands for a place, which may be of a host with more members.
+  Rank at(std::size_t host, std::size_t place) const {
+    return hosts[host][place % hosts[host].size()];
+  }
 };
 
-// None unless the members are on several hosts with equally many on each, two at least.
-// shares(a, b): whether two ranks share memory.
+// None unless the members are on several hosts, and two at least on one of them.
+// shares(a, b): whether two ranks share memory; of a rank with itself, whether it has any to share.
 template <typename Shares>
 std::optional<HostGroups> group_by_host(const Members& members, Shares shares) {
   if (members.me < 0) return std::nullopt;
@@ -39,22 +47,32 @@ std::optional<HostGroups> group_by_host(const Members& members, Shares shares) {
     if (!with_all) return std::nullopt;     // shares with some of a host only
     home->push_back(rank);
   }
-  const std::size_t each = hosts.front().size();
-  const bool even = std::all_of(hosts.begin(), hosts.end(),
-                                [&](const auto& host) { return host.size() == each; });
-  if (hosts.size() < 2 || each < 2 || !even) return std::nullopt;
+  // A rank that is alone on its host and has no memory to share never sees this table, so nobody
+  // groups by it.
+  const bool all_know = std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) {
+    return host.size() > 1 || shares(host.front(), host.front());
+  });
+  if (hosts.size() < 2 || hosts.size() == members.ranks.size() || !all_know) return std::nullopt;
   const Rank self = members.rank_of(members.me);
-  for (const std::vector<Rank>& host : hosts) {
-    const auto at = std::find(host.begin(), host.end(), self);
-    if (at == host.end()) continue;
-    const auto place = static_cast<std::size_t>(at - host.begin());
-    std::vector<Rank> across;
-    for (const std::vector<Rank>& each_host : hosts) across.push_back(each_host[place]);
-    std::sort(across.begin(), across.end());
-    Members here = Members::of(host, self);
-    return HostGroups{std::move(here), Members::of(std::move(across), self), std::move(hosts)};
+  HostGroups groups;
+  groups.least = members.ranks.size();
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    groups.least = std::min(groups.least, hosts[i].size());
+    const auto at = std::find(hosts[i].begin(), hosts[i].end(), self);
+    if (at == hosts[i].end()) continue;
+    groups.home = i;
+    place = static_cast<std::size_t>(at - hosts[i].begin());
   }
-  return std::nullopt;
+  std::vector<Rank> across;
+  for (const std::vector<Rank>& host : hosts) {
+    if (place < groups.least) across.push_back(host[place]);
+  }
+  std::sort(across.begin(), across.end());
+  groups.here = Members::of(hosts[groups.home], self);
+  groups.across = Members::of(std::move(across), self);
+  groups.hosts = std::move(hosts);
+  return groups;
 }
 
 }  // namespace unisono::arena

@@ -42,9 +42,28 @@ TEST(HostGroups, RanksMayBeDealtInAnyOrder) {
 TEST(HostGroups, AreNoneWhereTheyWouldNotHelp) {
   EXPECT_FALSE(groups({0, 0, 0}, {0, 1, 2}, 1)) << "one host";
   EXPECT_FALSE(groups({0, 1, 2}, {0, 1, 2}, 1)) << "one member each";
-  EXPECT_FALSE(groups({0, 0, 1}, {0, 1, 2}, 1)) << "not equally many";
   EXPECT_FALSE(groups({0, 0, 1, 1}, {0, 1, 2, 3}, 7)) << "not a member";
   EXPECT_TRUE(groups({0, 0, 1, 1, 1}, {0, 1, 3, 4}, 4)) << "the set alone counts";
+}
+
+TEST(HostGroups, HostsMayHaveUnequalNumbers) {
+  const std::vector<int> hosts = {0, 0, 1, 0, 2, 2};
+  for (Rank self = 0; self < 6; ++self) {
+    const auto found = groups(hosts, {0, 1, 2, 3, 4, 5}, self);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->least, 1u);
+    EXPECT_EQ(found->hosts[found->home], found->here.ranks.get());
+    EXPECT_EQ(found->at(2, 2), 4) << "places that a host does not have begin again";
+  }
+  EXPECT_EQ(groups(hosts, {0, 1, 2, 3, 4, 5}, 2)->across.ranks, RankList({0, 2, 4}));
+  EXPECT_EQ(groups(hosts, {0, 1, 2, 3, 4, 5}, 3)->across.count(), 0) << "a place only one host has";
+  EXPECT_EQ(groups(hosts, {0, 1, 3, 4, 5}, 5)->across.ranks, RankList({1, 5}));
+}
+
+TEST(HostGroups, NeedEverybodyToSeeTheTable) {
+  // Rank 2 is alone on its host and has no memory to share.
+  const auto shares = [](Rank a, Rank b) { return (a < 2) == (b < 2) && a != 2; };
+  EXPECT_FALSE(group_by_host(Members::of({0, 1, 2}, 0), shares));
 }
 
 TEST(HostGroups, WhoSharesWithSomeOfAHostOnlyIsInNone) {

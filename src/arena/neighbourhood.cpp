@@ -86,7 +86,13 @@ std::optional<HostGroups> Neighbourhood::groups(const Members& members) const {
   auto found = group_by_host(members, [this](Rank a, Rank b) {
     return shares_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
   });
-  if (found && found->here.count() > kMembersMax) return std::nullopt;
+  // A host that is too large for a team is so for all, who must take the same way.
+  const auto too_large = [](const std::vector<Rank>& host) {
+    return host.size() > static_cast<std::size_t>(kMembersMax);
+  };
+  if (found && std::any_of(found->hosts.begin(), found->hosts.end(), too_large)) {
+    return std::nullopt;
+  }
   return found;
 }
 

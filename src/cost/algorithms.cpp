@@ -23,7 +23,7 @@ constexpr double kChunk = 1 << 20;
 // The question as the closed forms read it.
 struct Case {
   Case(const Layout& layout, std::size_t data, const Costs& figures)
-      : n(layout.n), hosts(layout.hosts), each(layout.each),
+      : n(layout.n), hosts(layout.hosts), each(layout.each), least(layout.least),
         core(static_cast<int>(std::bit_floor(static_cast<unsigned>(layout.n)))),
         s(static_cast<double>(data)), within(figures.of(layout.within)),
         slowest(figures.of(layout.hosts > 1 ? layout.between : layout.within)),
@@ -45,7 +45,7 @@ struct Case {
   }
   double fold() const { return folds() ? 2 * slowest.seconds(s) + reduce * s : 0; }
 
-  int n, hosts, each, core;
+  int n, hosts, each, least, core;
   double s;
   LinkCost within, slowest;
   double reduce;
@@ -103,16 +103,60 @@ double double_tree(const Case& c) {
 }
 
 // Copying within a host costs about what reducing does. Chunks pass through memory while others are
-// on the wire, so that only the first and the last wait for it.
+// on the wire, so that only the first and the last wait for it, unless few members of a large host
+// reduce for all of it.
 double hierarchical(const Case& c) {
-  const double memory = 3 * c.reduce * std::min(c.s, 2 * kChunk) + 4 * c.within.latency();
+  const double crowd = static_cast<double>(c.each) / c.least;
+  const double memory = 3 * c.reduce * crowd * std::min(c.s, 2 * kChunk) + 4 * c.within.latency();
   const double leaving = c.s * (c.hosts - 1) / c.hosts;
-  return memory + 2 * (c.slowest.seconds(leaving) +
-                       kFurtherMessage * (c.hosts - 2) * c.slowest.latency());
+  const double wire = 2 * (c.slowest.seconds(leaving) +
+                           kFurtherMessage * (c.hosts - 2) * c.slowest.latency());
+  return memory + (crowd > 1 ? std::max(wire, c.reduce * crowd * c.s) : wire);
 }
 
 double gather_direct(const Case& c) { return c.spread(c.s / c.n); }
 double gather_ring(const Case& c) { return (c.n - 1) * c.slowest.seconds(c.s / c.n); }
+// Parts come around a ring of hosts and are copied from window to window meanwhile.
+double gather_hierarchical(const Case& c) {
+  return 2 * c.reduce * std::min(c.s, 2 * kChunk) + 2 * c.within.latency() +
+         (c.hosts - 1) * c.slowest.seconds(c.s / c.hosts);
+}
+
+double scatter_direct(const Case& c) {
+  const double part = c.s / c.n;
+  return c.spread(part) + c.reduce * (c.n - 1) * part;
+}
+double scatter_halving(const Case& c) {
+  double sum = c.folds() ? c.slowest.seconds(c.s) + c.slowest.seconds(c.s / c.n) + c.reduce * c.s
+                         : 0;
+  double block = c.s;
+  for (int round = 0; round < c.rounds(); ++round) {
+    block = block / 2;
+    sum += c.pairs(round, block) + c.reduce * block;
+  }
+  return sum;
+}
+double scatter_ring(const Case& c) {
+  const double part = c.s / c.n;
+  return (c.n - 1) * (c.slowest.seconds(part) + c.reduce * part);
+}
+// A host sends what it has reduced once, every member to one of each other host or a few.
+double scatter_hierarchical(const Case& c) {
+  const double memory = 2 * c.reduce * std::min(c.s, 2 * kChunk) + 2 * c.within.latency();
+  const double leaving = c.s * (c.hosts - 1) / c.hosts;
+  const double crowd = static_cast<double>(c.each) / c.least;
+  return memory + c.slowest.seconds(leaving) +
+         kFurtherMessage * ((c.hosts - 1) * crowd - 1) * c.slowest.latency();
+}
+
+double exchange_pairwise(const Case& c) { return c.spread(c.s / c.n); }
+// The same bytes leave a host in fewer messages, after they were copied three times more.
+double exchange_hierarchical(const Case& c) {
+  const double leaving = c.each * (c.n - c.each) * (c.s / c.n);
+  const double crowd = static_cast<double>(c.each) / c.least;
+  return 3 * c.reduce * c.s + 4 * c.within.latency() + c.slowest.seconds(leaving) +
+         kFurtherMessage * ((c.hosts - 1) * crowd - 1) * c.slowest.latency();
+}
 
 // How many times the whole data is sent, over all members.
 std::uint64_t around(const Layout& layout) { return 2 * (static_cast<std::uint64_t>(layout.n) - 1); }
@@ -131,6 +175,9 @@ std::uint64_t between_hosts(const Layout& layout) {
   return 2 * (static_cast<std::uint64_t>(layout.hosts) - 1);
 }
 std::uint64_t gathered(const Layout& layout) { return static_cast<std::uint64_t>(layout.n) - 1; }
+std::uint64_t gathered_by_hosts(const Layout& layout) {
+  return static_cast<std::uint64_t>(layout.hosts) - 1;
+}
 
 struct Form {
   double (*seconds)(const Case&);
@@ -151,6 +198,26 @@ static_assert(all_have_rows(kAlgorithmChoices, kAllreduceForms));
 constexpr std::array kAllgatherForms = {
     RegistryRow<Form>{"direct", "", {gather_direct, gathered}},
     RegistryRow<Form>{"ring", "", {gather_ring, gathered}},
+    RegistryRow<Form>{"hierarchical", "", {gather_hierarchical, gathered_by_hosts}},
+};
+
+constexpr std::array kReducescatterForms = {
+    RegistryRow<Form>{"direct", "", {scatter_direct, gathered}},
+    RegistryRow<Form>{"halving", "", {scatter_halving, gathered}},
+    RegistryRow<Form>{"ring", "", {scatter_ring, gathered}},
+    RegistryRow<Form>{"hierarchical", "", {scatter_hierarchical, gathered_by_hosts}},
+};
+
+// Of an alltoall it is pairs of members that send to each other.
+std::uint64_t all_pairs(const Layout& layout) {
+  return static_cast<std::uint64_t>(layout.n) * (static_cast<std::uint64_t>(layout.n) - 1);
+}
+std::uint64_t pairs_apart(const Layout& layout) {
+  return static_cast<std::uint64_t>(layout.apart);
+}
+constexpr std::array kAlltoallForms = {
+    RegistryRow<Form>{"pairwise", "", {exchange_pairwise, all_pairs}},
+    RegistryRow<Form>{"hierarchical", "", {exchange_hierarchical, pairs_apart}},
 };
 
 template <typename Rows>
@@ -174,6 +241,18 @@ double predict_allgather(std::string_view algorithm, const Layout& layout, std::
   return form_of(kAllgatherForms, algorithm).seconds(Case(layout, bytes, costs));
 }
 
+double predict_reducescatter(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                             const Costs& costs) {
+  if (layout.n < 2) return 0;
+  return form_of(kReducescatterForms, algorithm).seconds(Case(layout, bytes, costs));
+}
+
+double predict_alltoall(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                        const Costs& costs) {
+  if (layout.n < 2) return 0;
+  return form_of(kAlltoallForms, algorithm).seconds(Case(layout, bytes, costs));
+}
+
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes) {
   return form_of(kAllreduceForms, algorithm).times_sent(layout) * bytes;
@@ -182,6 +261,21 @@ std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout
 std::uint64_t sent_by_allgather(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes) {
   return form_of(kAllgatherForms, algorithm).times_sent(layout) * bytes;
+}
+
+std::uint64_t sent_by_reducescatter(std::string_view algorithm, const Layout& layout,
+                                    std::size_t bytes) {
+  const std::uint64_t sent = form_of(kReducescatterForms, algorithm).times_sent(layout) * bytes;
+  if (algorithm != "halving") return sent;
+  // Whoever sits out gets its part back from the one that took its data.
+  const auto n = static_cast<std::uint64_t>(layout.n);
+  return sent + (n - std::bit_floor(n)) * (bytes / n);
+}
+
+std::uint64_t sent_by_alltoall(std::string_view algorithm, const Layout& layout,
+                               std::size_t bytes) {
+  const std::uint64_t part = bytes / static_cast<std::uint64_t>(layout.n);
+  return form_of(kAlltoallForms, algorithm).times_sent(layout) * part;
 }
 
 }  // namespace unisono::cost

@@ -15,15 +15,25 @@
 namespace unisono::cost {
 
 // Seconds from when the last member begins until all have the result. bytes: of the data that each
-// member brings; for an allgather, of all parts together. The algorithm must have a row.
+// member brings; for an allgather, of all parts together. Parts of a reducescatter and of an alltoall
+// are equal. The algorithm must have a row.
 double predict_allreduce(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                          const Costs& costs);
 double predict_allgather(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                          const Costs& costs);
-// Bytes of data that all members together send as messages. With parts of any sizes.
+double predict_reducescatter(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                             const Costs& costs);
+double predict_alltoall(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                        const Costs& costs);
+// Bytes of data that all members together send as messages. With parts of any sizes, but where
+// "halving" brings the number of members down to a power of two, and of an alltoall.
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes);
 std::uint64_t sent_by_allgather(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes);
+std::uint64_t sent_by_reducescatter(std::string_view algorithm, const Layout& layout,
+                                    std::size_t bytes);
+std::uint64_t sent_by_alltoall(std::string_view algorithm, const Layout& layout,
+                               std::size_t bytes);
 
 }  // namespace unisono::cost

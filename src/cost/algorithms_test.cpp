@@ -28,7 +28,8 @@ TEST(Predictions, ExistForEveryAlgorithmAndGrowWithTheData) {
   for (const OptionChoice& choice : kAlgorithmChoices) {
     if (choice.name == "auto") continue;
     for (int n = 2; n <= 17; ++n) {
-      const Layout layout{.n = n, .hosts = n % 2 == 0 ? 2 : 1, .each = n % 2 == 0 ? n / 2 : n};
+      const Layout layout{.n = n, .hosts = n % 2 == 0 ? 2 : 1, .each = n % 2 == 0 ? n / 2 : n,
+                          .least = n % 2 == 0 ? n / 2 : n};
       double before = 0;
       for (std::size_t bytes = 8; bytes <= std::size_t{64} << 20; bytes *= 4) {
         const double seconds = predict_allreduce(choice.name, layout, bytes, typical_costs());
@@ -45,8 +46,30 @@ TEST(Predictions, PreferFewStepsForLittleDataAndFewBytesForMuch) {
   EXPECT_EQ(best_of(sixteen, 64), "recursive_doubling");
   EXPECT_NE(best_of(sixteen, 64 << 20), "recursive_doubling");
   EXPECT_NE(best_of(sixteen, 64 << 20), "tree");
-  const Layout hosts{.n = 8, .hosts = 2, .each = 4};
+  const Layout hosts{.n = 8, .hosts = 2, .each = 4, .least = 4};
   EXPECT_EQ(best_of(hosts, 16 << 20, true), "hierarchical");
+  const Layout unequal{.n = 8, .hosts = 2, .each = 7, .least = 1};
+  EXPECT_EQ(best_of(unequal, 16 << 20, true), "hierarchical");
+}
+
+TEST(Predictions, OfPartsPreferHostsWhereThatSavesBytesOrMessages) {
+  const Costs costs = typical_costs();
+  for (const Layout& layout : {Layout{.n = 8, .hosts = 2, .each = 4, .least = 4},
+                               Layout{.n = 7, .hosts = 3, .each = 4, .least = 1},
+                               Layout{.n = 16, .hosts = 2, .each = 8, .least = 8}}) {
+    for (const std::string_view flat : {"direct", "halving", "ring"}) {
+      EXPECT_LT(predict_reducescatter("hierarchical", layout, 16 << 20, costs),
+                predict_reducescatter(flat, layout, 16 << 20, costs))
+          << flat << " n " << layout.n;
+    }
+    EXPECT_LT(predict_allgather("hierarchical", layout, 16 << 20, costs),
+              predict_allgather("direct", layout, 16 << 20, costs));
+  }
+  const Layout many{.n = 16, .hosts = 2, .each = 8, .least = 8};
+  EXPECT_LT(predict_alltoall("hierarchical", many, 16 * 100, costs),
+            predict_alltoall("pairwise", many, 16 * 100, costs));
+  EXPECT_GT(predict_alltoall("hierarchical", many, 16 << 20, costs),
+            predict_alltoall("pairwise", many, 16 << 20, costs));
 }
 
 TEST(Predictions, OfAnAllgatherCountItsSteps) {
@@ -99,6 +122,8 @@ TEST(Layouts, CountHostsAndTheFullestOfThem) {
   EXPECT_EQ(all.n, 5);
   EXPECT_EQ(all.hosts, 3);
   EXPECT_EQ(all.each, 3);
+  EXPECT_EQ(all.least, 1);
+  EXPECT_EQ(all.apart, 3 * 2 + 4 + 4);
   EXPECT_EQ(layout_of(network, Members::of({2, 4}, 2)).each, 1);
 }
 

@@ -8,14 +8,18 @@
 namespace unisono::cost {
 
 Layout layout_of(const Network& network, const Members& members) {
-  Layout layout{.n = members.count(), .hosts = 1, .each = members.count(),
-                .within = network.within};
+  const int n = members.count();
+  Layout layout{.n = n, .hosts = 1, .each = n, .least = n, .within = network.within};
   if (network.host_of.empty()) return layout;
   std::map<int, int> on_host;
   for (const Rank rank : members.ranks) ++on_host[network.host_of[static_cast<std::size_t>(rank)]];
   layout.hosts = static_cast<int>(on_host.size());
   layout.each = 0;
-  for (const auto& [host, count] : on_host) layout.each = std::max(layout.each, count);
+  for (const auto& [host, count] : on_host) {
+    layout.each = std::max(layout.each, count);
+    layout.least = std::min(layout.least, count);
+    layout.apart += static_cast<std::int64_t>(count) * (n - count);
+  }
   return layout;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <vector>
 
 #include "cost/links.hpp"
@@ -16,6 +17,8 @@ struct Layout {
   int n = 1;
   int hosts = 1;
   int each = 1;                             // members on the host that has the most
+  int least = 1;                            // on the one that has the fewest
+  std::int64_t apart = 0;                   // pairs on different hosts, counted from either end
   LinkClass within = LinkClass::memory, between = LinkClass::wire;
 
   friend auto operator<=>(const Layout&, const Layout&) = default;

@@ -4,6 +4,7 @@
 // memory within hosts and messages between them, from submission to result.
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <string>
 
 #include "base/data/text.hpp"
@@ -13,10 +14,14 @@
 namespace unisono::engine {
 namespace {
 
-void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body) {
+// Hosts are filled one after the other, so that the last one may have fewer ranks.
+void run_divided(int ranks, int each, const std::function<void(Engine&)>& body) {
   Options options;
   options.algorithm = "hierarchical";       // the first runs would try others, too
-  run_ranks(hosts * each, body, options, each);
+  run_ranks(ranks, body, options, each);
+}
+void run_on_hosts(int hosts, int each, const std::function<void(Engine&)>& body) {
+  run_divided(hosts * each, each, body);
 }
 
 constexpr std::size_t kElements = 200'000;
@@ -111,6 +116,120 @@ TEST(HostsLive, GathersAndBroadcastsReachEveryHostOnce) {
               kRounds * (root_bytes + 2 * mine.size() * sizeof(float)));
     EXPECT_TRUE(engine.barrier().wait().ok());
   });
+}
+
+// 4 ranks on one host and 1 on another; 3, 3 and 1.
+TEST(HostsLive, HostsMayHaveUnequalNumbersOfRanks) {
+  for (const auto& [ranks, each] : {std::pair{5, 4}, std::pair{7, 3}}) {
+    run_divided(ranks, each, [](Engine& engine) {
+      std::vector<float> data(kElements);
+      auto persistent = engine.prepare_allreduce("p", std::span(data), {.op = ReduceOp::sum});
+      ASSERT_TRUE(persistent.ok()) << persistent.status().to_string();
+      const auto n = static_cast<std::size_t>(engine.size());
+      const std::uint64_t before = engine.stats().data_bytes;
+      for (int run = 0; run < 3; ++run) {
+        const auto more = static_cast<float>(run);
+        std::fill(data.begin(), data.end(), static_cast<float>(engine.rank()) + more);
+        Status status = persistent->start().wait();
+        ASSERT_TRUE(status.ok()) << status.to_string();
+        ASSERT_EQ(data, std::vector<float>(kElements, sum_of_ranks(engine, more)));
+        // The same through codecs, and as short floats travel.
+        std::fill(data.begin(), data.end(), 1.0F);
+        Settings settings{.op = ReduceOp::sum};
+        settings.codec = run == 0 ? "fp16" : "bf16";
+        status = engine.allreduce(cat("c", run), std::span(data), settings).wait();
+        ASSERT_TRUE(status.ok()) << status.to_string();
+        ASSERT_EQ(data, std::vector<float>(kElements, static_cast<float>(n)));
+        ASSERT_TRUE(engine.broadcast(cat("b", run), std::span(data), engine.size() - 1).wait().ok());
+        const std::vector<float> mine(kElements / n, static_cast<float>(engine.rank()));
+        const Ticket gathered = engine.allgather(cat("g", run), std::span(mine));
+        ASSERT_TRUE(gathered.wait().ok());
+        const auto* values = reinterpret_cast<const float*>(gathered.output().bytes.data());
+        for (std::size_t i = 0; i < n * mine.size(); ++i) {
+          ASSERT_EQ(values[i], static_cast<float>(i / mine.size()));
+        }
+      }
+      // Only as many ranks of a host send as the smallest has.
+      const bool sends = engine.rank() % (n == 5 ? 4 : 3) == 0;
+      EXPECT_EQ(engine.stats().data_bytes - before > kElements, sends) << engine.rank();
+      EXPECT_TRUE(persistent->release().ok());
+      EXPECT_TRUE(engine.barrier().wait().ok());
+    });
+  }
+}
+
+TEST(HostsLive, ReduceScattersLeaveAHostOnce) {
+  for (const auto& [ranks, each] : {std::pair{8, 4}, std::pair{7, 4}, std::pair{4, 3}}) {
+    run_divided(ranks, each, [](Engine& engine) {
+      const auto n = static_cast<std::size_t>(engine.size());
+      for (const std::size_t part : {std::size_t{3}, std::size_t{50'000}}) {
+        std::vector<float> data(n * part);
+        for (std::size_t i = 0; i < data.size(); ++i) {
+          data[i] = static_cast<float>(engine.rank()) + static_cast<float>(i / part);
+        }
+        const std::uint64_t before = engine.stats().data_bytes;
+        const Ticket ticket =
+            engine.reducescatter(cat("s", part), std::span<const float>(data), {.op = ReduceOp::sum});
+        ASSERT_TRUE(ticket.wait().ok()) << ticket.wait().to_string();
+        const auto* values = reinterpret_cast<const float*>(ticket.output().bytes.data());
+        for (std::size_t i = 0; i < part; ++i) {
+          ASSERT_EQ(values[i], sum_of_ranks(engine, static_cast<float>(engine.rank())));
+        }
+        // Flat, every rank would send all parts but its own. The first host is never the smaller.
+        if (engine.rank() < 3) {
+          EXPECT_LE(engine.stats().data_bytes - before, n / 4 * part * sizeof(float) + 10'000);
+        }
+      }
+      EXPECT_TRUE(engine.barrier().wait().ok());
+    });
+  }
+}
+
+TEST(HostsLive, AllToAllsTravelInBundles) {
+  for (const auto& [ranks, each] : {std::pair{8, 4}, std::pair{7, 4}, std::pair{4, 3}}) {
+    run_divided(ranks, each, [](Engine& engine) {
+      const std::int64_t n = engine.size(), me = engine.rank();
+      for (const bool uneven : {false, true}) {
+        // Rank i sends 100 rows to everyone, or (i + j) % 3 of them to rank j.
+        const auto rows = [&](std::int64_t from, std::int64_t to) {
+          return uneven ? (from + to) % 3 * 1000 : 100;
+        };
+        std::vector<std::int64_t> data;
+        Settings settings;
+        for (std::int64_t to = 0; to < n; ++to) {
+          settings.splits.push_back(rows(me, to));
+          data.insert(data.end(), static_cast<std::size_t>(rows(me, to)), me * 100 + to);
+        }
+        const Ticket ticket =
+            engine.alltoall(cat("a", uneven), std::span<const std::int64_t>(data), settings);
+        ASSERT_TRUE(ticket.wait().ok()) << ticket.wait().to_string();
+        const auto* value = reinterpret_cast<const std::int64_t*>(ticket.output().bytes.data());
+        for (std::int64_t from = 0; from < n; ++from) {
+          ASSERT_EQ(ticket.output().splits[static_cast<std::size_t>(from)], rows(from, me));
+          for (std::int64_t i = 0; i < rows(from, me); ++i) ASSERT_EQ(*value++, from * 100 + me);
+        }
+      }
+      EXPECT_TRUE(engine.barrier().wait().ok());
+    });
+  }
+}
+
+// Of a rank that is gone all others hear, whether they needed it by memory or by messages.
+TEST(HostsLive, AllNameTheRankThatLeftInTheMiddle) {
+  for (const Rank leaver : {1, 4}) {
+    std::latch heard(4);                    // nobody else leaves before all have heard
+    run_divided(5, 4, [&](Engine& engine) {
+      std::vector<float> data(kElements, 1.0F);
+      auto persistent = engine.prepare_allreduce("p", std::span(data), {.op = ReduceOp::sum});
+      EXPECT_TRUE(persistent.ok()) << persistent.status().to_string();
+      EXPECT_TRUE(persistent->start().wait().ok());
+      if (engine.rank() == leaver) return;
+      const Status status = persistent->start().wait();
+      EXPECT_FALSE(status.ok());
+      EXPECT_EQ(status.culprit().rank, leaver) << status.to_string();
+      heard.arrive_and_wait();
+    });
+  }
 }
 
 }  // namespace

@@ -52,6 +52,15 @@ std::unique_ptr<CollectiveMachine> make_reducescatter_ring(MoveContext context, 
                                                            std::span<const std::byte> data,
                                                            const Extents& counts,
                                                            std::span<std::byte> out);
+// context.host is not null.
+std::unique_ptr<CollectiveMachine> make_reducescatter_hierarchical(
+    MoveContext context, DType dtype, ReduceOp op, std::span<const std::byte> data,
+    const Extents& counts, std::span<std::byte> out);
+std::unique_ptr<CollectiveMachine> make_alltoall_pairwise(MoveContext context,
+                                                          const AlltoallWork& work);
+// context.host is not null, and what each member sends is known.
+std::unique_ptr<CollectiveMachine> make_alltoall_hierarchical(MoveContext context,
+                                                              const AlltoallWork& work);
 // The member's own part is already in place in out.
 std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
                                                          std::span<const std::byte> mine,

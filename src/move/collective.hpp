@@ -57,7 +57,7 @@ struct MoveContext {
   SetId set = 0;
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
   std::uint64_t identity = 0;  // of the bucket: goes with every byte, compared on arrival
-  HostTeam* host = nullptr;    // of members on several hosts, equally many on each; else null
+  HostTeam* host = nullptr;    // of members on several hosts, some of which share one; else null
 
   int n() const { return members->count(); }
   int me() const { return members->me; }
@@ -115,16 +115,23 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
 std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
                                                   std::span<std::byte> data);
 // data holds all parts (counts in bytes, multiples of the element size); out receives part me,
-// reduced in an order that only the members decide, with one rounding.
+// reduced in an order that only the members decide, with one rounding. algorithm: "hierarchical"
+// where there is a host team, "auto" where that is worth it, too; all others are flat.
 std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
                                                       ReduceOp op,
                                                       std::span<const std::byte> data,
-                                                      Extents counts, std::span<std::byte> out);
-// in holds send_counts bytes back to back, out receive_counts bytes back to back.
-std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
-                                                 std::span<const std::byte> in,
-                                                 Extents send_counts, std::span<std::byte> out,
-                                                 Extents receive_counts);
+                                                      Extents counts, std::span<std::byte> out,
+                                                      std::string_view algorithm = "auto");
+struct AlltoallWork {
+  std::span<const std::byte> in;            // send_counts bytes back to back
+  Extents send_counts;
+  std::span<std::byte> out;                 // receive_counts bytes back to back
+  Extents receive_counts;
+  Extents sent_by_each = {};                // bytes by member, where all know them; else empty
+};
+// algorithm: as for a reducescatter. Without sent_by_each it is flat.
+std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context, const AlltoallWork& work,
+                                                 std::string_view algorithm = "auto");
 std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);
 
 // Adasum (move/adasum/adasum.hpp) of tensors of counts[i] elements, in place. data holds the

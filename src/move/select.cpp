@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.hpp"
 #include "kernels/kernels.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
+constexpr std::size_t kBundledPartMax = 4 << 10;
 
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);
@@ -48,8 +50,8 @@ constexpr std::array kAllgathers = {
         make_allgather_ring},
     RegistryRow<MakeAllgather>{
         "hierarchical", "between hosts around a ring, so that each receives every part once, then "
-                        "within each through shared memory; several hosts with equally many ranks, "
-                        "more than 64 KiB in all",
+                        "within each through shared memory; several hosts, more than 64 KiB in "
+                        "all",
         make_allgather_hierarchical},
 };
 
@@ -61,7 +63,7 @@ constexpr std::array kBroadcasts = {
         make_broadcast_tree},
     RegistryRow<MakeBroadcast>{
         "hierarchical", "the tree with one receiver on each host, whose window the others of it "
-                        "copy; several hosts with equally many ranks, more than 64 KiB",
+                        "copy; several hosts, more than 64 KiB",
         make_broadcast_hierarchical},
 };
 
@@ -81,12 +83,26 @@ constexpr std::array kReducescatters = {
     RegistryRow<MakeReducescatter>{
         "ring", "n-1 steps, sends all parts but one, one rounding; many members and large data",
         make_reducescatter_ring},
+    RegistryRow<MakeReducescatter>{
+        "hierarchical", "within each host through shared memory, then to the owners of other hosts' "
+                        "parts, of which each host sends every one once, one rounding; several "
+                        "hosts, more than 64 KiB in all",
+        make_reducescatter_hierarchical},
+};
+
+using MakeAlltoall = std::unique_ptr<CollectiveMachine> (*)(MoveContext, const AlltoallWork&);
+constexpr std::array kAlltoalls = {
+    RegistryRow<MakeAlltoall>{"pairwise",
+                              "1 step, sends all parts but the own, destinations rotated",
+                              make_alltoall_pairwise},
+    RegistryRow<MakeAlltoall>{
+        "hierarchical", "what a host sends to a rank of another is collected through shared memory "
+                        "and sent as one; several hosts, more than 8 ranks, parts of up to 4 KiB",
+        make_alltoall_hierarchical},
 };
 
 // Algorithms that are never chosen by name.
 constexpr std::array kOthers = {
-    AlgorithmRow{Collective::alltoall, MovesBy::messages, "pairwise",
-                 "1 step, sends all parts but the own, destinations rotated"},
     AlgorithmRow{Collective::barrier, MovesBy::messages, "dissemination",
                  "log2 n steps of one byte; up to 32 members"},
     AlgorithmRow{Collective::barrier, MovesBy::messages, "tree",
@@ -110,7 +126,7 @@ constexpr std::array kOthers = {
 
 constexpr auto kTable = [] {
   std::array<AlgorithmRow, kAllreduces.size() + kAllgathers.size() + kReducescatters.size() +
-                               kBroadcasts.size() + kOthers.size()>
+                               kBroadcasts.size() + kAlltoalls.size() + kOthers.size()>
       table{};
   auto out = table.begin();
   for (const auto& row : kAllreduces) {
@@ -124,6 +140,9 @@ constexpr auto kTable = [] {
   }
   for (const auto& row : kBroadcasts) {
     *out++ = {Collective::broadcast, MovesBy::messages, row.name, row.about};
+  }
+  for (const auto& row : kAlltoalls) {
+    *out++ = {Collective::alltoall, MovesBy::messages, row.name, row.about};
   }
   for (const AlgorithmRow& row : kOthers) *out++ = row;
   return table;
@@ -148,6 +167,27 @@ std::string_view choose_allgather(const MoveContext& context, std::size_t bytes)
   if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
   const bool direct = context.n() <= kDirectMembersMax || bytes <= kDirectGatherBytesMax;
   return direct ? "direct" : "ring";
+}
+
+// Sums between hosts have another order than flat ones, so only who leaves the choice to us gets it.
+std::string_view choose_reducescatter(std::string_view asked, const MoveContext& context,
+                                      std::size_t bytes) {
+  const bool wanted = asked == "hierarchical" || (asked == "auto" && bytes > kFlatBytesMax);
+  if (wanted && may_run("hierarchical", context)) return "hierarchical";
+  if (context.n() <= kDirectMembersMax) return "direct";
+  return bytes <= kHalvingBytesMax ? "halving" : "ring";
+}
+
+// An alltoall sends the same bytes either way; fewer messages are worth two copies more of little
+// data only. The average part decides, since nobody knows all of them.
+std::string_view choose_alltoall(std::string_view asked, const MoveContext& context,
+                                 const Extents& sent_by_each) {
+  if (!may_run("hierarchical", context) || sent_by_each.empty()) return "pairwise";
+  std::size_t bytes = 0;
+  for (const std::size_t sent : sent_by_each) bytes += sent;
+  const std::size_t parts = sent_by_each.size() * sent_by_each.size();
+  const bool worth_it = context.n() > kDirectMembersMax && bytes / parts <= kBundledPartMax;
+  return asked == "hierarchical" || (asked == "auto" && worth_it) ? "hierarchical" : "pairwise";
 }
 
 }  // namespace
@@ -215,7 +255,8 @@ std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
 std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
                                                       ReduceOp op,
                                                       std::span<const std::byte> data,
-                                                      Extents counts, std::span<std::byte> out) {
+                                                      Extents counts, std::span<std::byte> out,
+                                                      std::string_view algorithm) {
   UNISONO_CHECK(counts.size() == static_cast<std::size_t>(context.n()));
   std::size_t total = 0;
   for (const std::size_t count : counts) {
@@ -224,10 +265,23 @@ std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType
   }
   UNISONO_CHECK(total == data.size());
   UNISONO_CHECK(counts[static_cast<std::size_t>(context.me())] == out.size());
-  const std::string_view algorithm = context.n() <= kDirectMembersMax ? "direct"
-                                     : total <= kHalvingBytesMax      ? "halving"
-                                                                      : "ring";
-  return find_row(kReducescatters, algorithm)->make(context, dtype, op, data, counts, out);
+  const std::string_view chosen = choose_reducescatter(algorithm, context, total);
+  return find_row(kReducescatters, chosen)->make(context, dtype, op, data, counts, out);
+}
+
+std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context, const AlltoallWork& work,
+                                                 std::string_view algorithm) {
+  const auto n = static_cast<std::size_t>(context.n()), me = static_cast<std::size_t>(context.me());
+  const auto total = [](const Extents& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  };
+  UNISONO_CHECK(work.send_counts.size() == n && work.receive_counts.size() == n);
+  UNISONO_CHECK(work.send_counts[me] == work.receive_counts[me]);
+  UNISONO_CHECK(total(work.send_counts) == work.in.size());
+  UNISONO_CHECK(total(work.receive_counts) == work.out.size());
+  const Extents& all = work.sent_by_each;
+  UNISONO_CHECK(all.empty() || (all.size() == n && all[me] == work.in.size()));
+  return find_row(kAlltoalls, choose_alltoall(algorithm, context, all))->make(context, work);
 }
 
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,

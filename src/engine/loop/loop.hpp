@@ -116,8 +116,10 @@ class Loop final : private transport::TransportListener, private SetHost {
                                                  std::size_t index);
   std::unique_ptr<move::LocalTeam> open_team(const Members& members,
                                              const std::vector<std::uint64_t>& board_slots,
-                                             std::size_t index,
-                                             arena::Heap* windows = nullptr);
+                                             std::size_t index);
+  std::unique_ptr<move::LocalTeam> make_team(const Members& members,
+                                             const std::vector<std::uint64_t>& board_slots,
+                                             std::size_t index, arena::Heap& windows);
   void offer_board_slots(Request& request);
   arena::SlotLease take_offer(const Request& request);
   bool shares_memory(const Members& members) const;

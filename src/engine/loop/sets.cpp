@@ -71,22 +71,31 @@ std::unique_ptr<move::HostTeam> Loop::open_host_team(const Members& members,
   for (const Rank rank : groups->here.ranks) {
     here.push_back(board_slots[static_cast<std::size_t>(members.index_of(rank))]);
   }
-  auto team = open_team(groups->here, here, index, &parts_.neighbourhood->host_windows());
+  arena::Neighbourhood& hood = *parts_.neighbourhood;
+  auto team = make_team(groups->here, here, index, hood.host_windows());
   if (team == nullptr) return nullptr;
   return std::make_unique<move::HostTeam>(move::HostTeam{std::move(*groups), std::move(team)});
 }
 
 std::unique_ptr<move::LocalTeam> Loop::open_team(const Members& members,
-                                           const std::vector<std::uint64_t>& board_slots,
-                                           std::size_t index, arena::Heap* windows) {
-  if (!shares_memory(members) || index >= arena::SlotLease::kMax) return nullptr;
+                                                 const std::vector<std::uint64_t>& board_slots,
+                                                 std::size_t index) {
+  if (!shares_memory(members)) return nullptr;
+  return make_team(members, board_slots, index, parts_.neighbourhood->heap());
+}
+
+// The members share memory, or are this rank alone: a member of a host team has one in any case.
+std::unique_ptr<move::LocalTeam> Loop::make_team(const Members& members,
+                                                 const std::vector<std::uint64_t>& board_slots,
+                                                 std::size_t index, arena::Heap& windows) {
+  if (index >= arena::SlotLease::kMax) return nullptr;
   std::vector<std::size_t> slots;
   for (const std::uint64_t packed : board_slots) slots.push_back(arena::slot_in(packed, index));
   if (std::find(slots.begin(), slots.end(), arena::kBoardSlots) != slots.end()) return nullptr;
   arena::Neighbourhood& hood = *parts_.neighbourhood;
   return std::make_unique<move::LocalTeam>(hood.neighbours(members), members.me, std::move(slots),
-                                     &hood.own(), windows != nullptr ? windows : &hood.heap(),
-                                     static_cast<int>(parts_.shared.options->team_threads));
+                                           &hood.own(), &windows,
+                                           static_cast<int>(parts_.shared.options->team_threads));
 }
 
 // The low half of an id names the set's messages: no two living sets have the same.

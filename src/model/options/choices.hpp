@@ -79,7 +79,8 @@ inline constexpr OptionChoice kAlgorithmChoices[] = {
     {"rings", "two or four rings in different orders and directions with a part of the data each; "
               "where one stream does not fill the wire"},
     {"hierarchical", "within each host through shared memory, then direct between hosts, of which "
-                     "each sends 2(h-1)/h of the data; several hosts with equally many ranks"},
+                     "each sends 2(h-1)/h of the data; several hosts; also reduce-scatters and "
+                     "all-to-alls of any size"},
 };
 
 inline constexpr OptionChoice kJoinDivisorChoices[] = {

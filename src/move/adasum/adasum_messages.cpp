@@ -28,7 +28,7 @@ class AdasumMessages final : public CollectiveMachine {
     sums_.resize(share_.grams().size() + kFlags);
     sums_[share_.grams().size()] = vote == PlanVote::run_then_stop ? 1 : 0;
     sums_[share_.grams().size() + 1] = vote == PlanVote::abort ? 1 : 0;
-    machine_ = make_alltoall(contexts_[0], data_, shares_, gathered_, Extents(members(), own_));
+    machine_ = make_alltoall(contexts_[0], {data_, shares_, gathered_, Extents(members(), own_)});
   }
 
   Step step() override {

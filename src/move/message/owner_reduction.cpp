@@ -36,10 +36,10 @@ OwnerReduction::OwnerReduction(const MoveContext& context, DType dtype, ReduceOp
   }
 }
 
-void OwnerReduction::advance(Pass& pass, Do what) {
+void OwnerReduction::advance(Pass& pass, Do what, std::size_t limit) {
   for (auto& contribution : contributions_) contribution.advance(done_ + kWindow, pass);
   if (what == Do::wait) return;
-  while (!pass.failed && !finished() && arrived(done_)) {
+  while (!pass.failed && done_ < std::min(limit, segments_.size()) && arrived(done_)) {
     if (what == Do::reduce) reduce(done_);
     ++done_;
     pass.moved = true;

@@ -33,7 +33,8 @@ class OwnerReduction {
     return kWindow * kSegmentBytes * static_cast<std::size_t>(members - 1);
   }
 
-  void advance(Pass& pass, Do what = Do::reduce);
+  // limit: this member's own contribution is there for so many segments.
+  void advance(Pass& pass, Do what = Do::reduce, std::size_t limit = SIZE_MAX);
   std::size_t done() const { return done_; }  // segments 0 .. done()-1 hold the result
   bool finished() const { return done_ == segments_.size(); }
   void add_pending(OpenTransfer& pending) const;

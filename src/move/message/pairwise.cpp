@@ -3,11 +3,11 @@
 // allgather (direct) and alltoall: every member sends to every other, starting with the next one
 // so that no receiver is everybody's first.
 // Steps: 1. Bytes sent per member: what the others want of it. direct allgather wins with few
-// members; alltoall has no shorter way.
+// members; alltoall has no shorter way but for small parts of many members, which travel together
+// between hosts (hosts/hosts_alltoall.cpp).
 #include <cstring>
 #include <deque>
 
-#include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "move/algorithms.hpp"
 #include "move/message/patterns.hpp"
@@ -75,15 +75,11 @@ std::unique_ptr<CollectiveMachine> make_allgather_direct(MoveContext context,
   return machine;
 }
 
-std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context,
-                                                 std::span<const std::byte> in,
-                                                 Extents send_counts, std::span<std::byte> out,
-                                                 Extents receive_counts) {
-  const auto n = static_cast<std::size_t>(context.n()), me = static_cast<std::size_t>(context.me());
-  UNISONO_CHECK(send_counts.size() == n && receive_counts.size() == n);
-  UNISONO_CHECK(send_counts[me] == receive_counts[me]);
+std::unique_ptr<CollectiveMachine> make_alltoall_pairwise(MoveContext context,
+                                                          const AlltoallWork& work) {
+  const auto& [in, send_counts, out, receive_counts, all] = work;
+  const auto me = static_cast<std::size_t>(context.me());
   const auto send_starts = starts_of(send_counts), receive_starts = starts_of(receive_counts);
-  UNISONO_CHECK(send_starts.back() == in.size() && receive_starts.back() == out.size());
   if (send_counts[me] != 0) {
     std::memcpy(out.data() + receive_starts[me], in.data() + send_starts[me], send_counts[me]);
   }

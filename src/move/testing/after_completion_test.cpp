@@ -113,7 +113,9 @@ std::unique_ptr<CollectiveMachine> make(const Collected& c, const MoveContext& c
   if (c.kind == "reducescatter") {
     return make_reducescatter(context, DType::f32, ReduceOp::sum, h.in, c.counts, h.out);
   }
-  if (c.kind == "alltoall") return make_alltoall(context, h.in, c.counts, h.out, c.counts);
+  if (c.kind == "alltoall") {
+    return make_alltoall(context, {h.in, c.counts, h.out, c.counts});
+  }
   if (c.kind == "barrier") return make_barrier(context);
   if (c.kind == "adasum") {
     AdasumContexts contexts{context, context, context};

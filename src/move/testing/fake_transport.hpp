@@ -30,6 +30,7 @@ class FakeHub {
     }
   }
   transport::Transport& at(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
+  int size() const { return static_cast<int>(transports_.size()); }
   Rng& rng() { return rng_; }
 
   // Moves one message, or reports one send as done; false when nothing can move.

@@ -18,24 +18,31 @@ namespace unisono::move {
 
 struct Hosts {
   // dealt: ranks are dealt to the hosts one by one instead of filling them one after the other.
-  Hosts(int hosts, int each, std::uint64_t seed, bool dealt = false) : hub(hosts * each, seed) {
-    const auto host_of = [=](Rank rank) { return dealt ? rank % hosts : rank / each; };
-    const auto place_of = [=](Rank rank) { return dealt ? rank / hosts : rank % each; };
-    std::vector<Rank> ranks(static_cast<std::size_t>(hosts * each));
+  Hosts(const std::vector<int>& sizes, std::uint64_t seed, bool dealt = false)
+      : hub(std::accumulate(sizes.begin(), sizes.end(), 0), seed) {
+    std::vector<int> host_of, place_of, filled(sizes.size(), 0);
+    std::vector<Rank> ranks(static_cast<std::size_t>(hub.size()));
     std::iota(ranks.begin(), ranks.end(), 0);
-    for (int host = 0; host < hosts; ++host) {
-      local.push_back(std::make_unique<LocalTestHost>(each, seed));
+    for (std::size_t rank = 0, host = 0; rank < ranks.size(); ++rank) {
+      while (filled[host] == sizes[host]) host = (host + 1) % sizes.size();
+      host_of.push_back(static_cast<int>(host));
+      place_of.push_back(filled[host]++);
+      if (dealt) host = (host + 1) % sizes.size();
     }
+    for (const int size : sizes) local.push_back(std::make_unique<LocalTestHost>(size, seed));
     sets.reserve(ranks.size());
     teams.reserve(ranks.size());
+    const auto at = [](Rank rank) { return static_cast<std::size_t>(rank); };
     for (const Rank rank : ranks) {
       sets.push_back(Members::of(ranks, rank));
       auto groups = arena::group_by_host(
-          sets.back(), [&](Rank a, Rank b) { return host_of(a) == host_of(b); });
-      LocalTestHost& home = *local[static_cast<std::size_t>(host_of(rank))];
-      teams.push_back({std::move(*groups), home.make_team(place_of(rank), 3)});
+          sets.back(), [&](Rank a, Rank b) { return host_of[at(a)] == host_of[at(b)]; });
+      LocalTestHost& home = *local[at(host_of[at(rank)])];
+      teams.push_back({std::move(groups.value()), home.make_team(place_of[at(rank)], 3)});
     }
   }
+  Hosts(int hosts, int each, std::uint64_t seed, bool dealt = false)
+      : Hosts(std::vector<int>(static_cast<std::size_t>(hosts), each), seed, dealt) {}
   MoveContext context(std::size_t rank, std::uint64_t bucket) {
     return {.transport = &hub.at(static_cast<Rank>(rank)), .members = &sets[rank], .set = 0,
             .bucket = bucket, .identity = 77 + 1000 * bucket, .host = &teams[rank]};

@@ -325,7 +325,7 @@ void check_alltoall(int n, std::size_t scale, std::uint64_t seed) {
   for (std::size_t i = 0; i < team.n(); ++i) {
     Extents receive;
     for (const auto& counts : send) receive.push_back(counts[i]);
-    machines.push_back(make_alltoall(team.contexts[i], in[i], send[i], out[i], receive));
+    machines.push_back(make_alltoall(team.contexts[i], {in[i], send[i], out[i], receive}));
   }
   run(hub, machines);
   EXPECT_EQ(out, expected);
@@ -461,7 +461,7 @@ TEST(MoveContract, AnotherIdentityIsNeverSummed) {
     if (what == "allgather") return make_allgather(context, data, Extents(n, data.size()), out);
     if (what == "alltoall") {
       const Extents parts(n, data.size() / n);
-      return make_alltoall(context, data, parts, std::span(out).first(data.size()), parts);
+      return make_alltoall(context, {data, parts, std::span(out).first(data.size()), parts});
     }
     if (what == "reducescatter") {
       return make_reducescatter(context, DType::f32, ReduceOp::sum, data,

@@ -235,6 +235,9 @@ Status Connector::add_neighbour(Rank peer, transport::PeerLanes& lanes) {
 
 Status Connector::agree_on_memory() {
   Pairs all;
+  // All learn who has memory that could be shared, even one that is alone on its host.
+  const auto self = static_cast<std::size_t>(self_);
+  shares_[self][self] = context_.neighbourhood != nullptr;
   const Status status =
       hear(shares_[static_cast<std::size_t>(self_)], "mapping shared memory", all);
   if (!status.ok()) return status;

@@ -16,14 +16,18 @@ class MessageTensorRun final : public TensorRun {
 
  private:
   std::size_t counts_each() const override { return 1; }  // what each sends here
+  std::string_view algorithm() const { return algorithm_of(*context_.options); }
 
   Status start_counts(Tensor& tensor) override {
     constexpr std::size_t kNumber = sizeof(std::int64_t);
     tensor.counts.resize(members());
-    machine_ = move::make_alltoall(next_context(), std::as_bytes(std::span(tensor.splits)),
-                                   move::Extents(members(), kNumber),
-                                   std::as_writable_bytes(std::span(tensor.counts)),
-                                   move::Extents(members(), kNumber));
+    const move::Extents each(members(), kNumber);
+    machine_ = move::make_alltoall(
+        next_context(),
+        {.in = std::as_bytes(std::span(tensor.splits)), .send_counts = each,
+         .out = std::as_writable_bytes(std::span(tensor.counts)), .receive_counts = each,
+         .sent_by_each = move::Extents(members(), members() * kNumber)},
+        algorithm());
     return {};
   }
 
@@ -52,9 +56,17 @@ class MessageTensorRun final : public TensorRun {
       machine_ = move::make_allgather(next_context(), in, geometry.receives, out);
     } else if (request.kind == Collective::reducescatter) {
       machine_ = move::make_reducescatter(next_context(), request.dtype, request.op, in,
-                                          geometry.sends, out);
+                                          geometry.sends, out, algorithm());
     } else {
-      machine_ = move::make_alltoall(next_context(), in, geometry.sends, out, geometry.receives);
+      move::Extents sent_by_each;
+      for (const std::int64_t rows : extents_of(tensor)) {
+        sent_by_each.push_back(static_cast<std::size_t>(rows) * geometry.row_bytes);
+      }
+      machine_ = move::make_alltoall(next_context(),
+                                     {.in = in, .send_counts = geometry.sends, .out = out,
+                                      .receive_counts = geometry.receives,
+                                      .sent_by_each = std::move(sent_by_each)},
+                                     algorithm());
     }
     return {};
   }

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// allreduce, hierarchical, for members on several hosts with equally many on each:
+// allreduce, hierarchical, for members on several hosts:
 //   1. the members of a host reduce in shared memory, each its slice (reduce-scatter by window);
 //   2. each exchanges its slice with the members that have the same one on the other hosts (direct,
 //      or what suits many hosts);
 //   3. the members of a host copy each other's finished slices (all-gather by window).
+// There are as many slices as the host with the fewest members has of them; the others of larger
+// hosts have none and take part in 1 and 3 only. Whoever is alone on its host takes part in 2 only.
 // Bytes sent per host: 2 (h-1)/h of the data with h hosts, however many ranks they have.
 // 16- and 8-bit floats are reduced to float32 in 1, which 2 sends and rounds once: 3 (h-1)/h of the
 // data with 16 bits. Flat, every rank would send 2 (n-1)/n.
@@ -14,6 +16,7 @@
 // earlier ones gathered:
 //   memory     reduce 0 · reduce 1 · reduce 2 · gather 0 · reduce 3 · gather 1 · ...
 //   messages              exchange 0 · exchange 1 · exchange 2 ········ exchange 3 ...
+#include <array>
 #include <vector>
 
 #include "base/data/text.hpp"
@@ -43,9 +46,10 @@ class HierarchicalAllreduce final : public CollectiveMachine {
  public:
   HierarchicalAllreduce(MoveContext context, DType dtype, ReduceOp op, std::span<std::byte> data)
       : context_(context), across_context_(context), dtype_(dtype), op_(op), data_(data),
-        few_hosts_(context.host->groups.across.count() <= kDirectMembersMax),
+        few_hosts_(context.host->groups.hosts.size() <= std::size_t{kDirectMembersMax}),
         wants_partials_(kernels::wants_partials(dtype, op)),
         pipeline_(few_hosts_ ? kFewHosts : kManyHosts),
+        slices_(static_cast<int>(context.host->groups.least)),
         chunks_(patterns::segments_in(data.size(), pipeline_.chunk_bytes)), exchanges_(chunks_) {
     across_context_.members = &context.host->groups.across;
     across_context_.host = nullptr;
@@ -74,17 +78,20 @@ class HierarchicalAllreduce final : public CollectiveMachine {
                           " reduced on this host, ", exchanged_, " exchanged, ", gathered_,
                           " finished");
     if (memory_ != nullptr) out += cat("; ", memory_->describe());
-    if (exchanged_ < reduced_) out += cat("; ", exchanges_[exchanged_]->describe());
+    if (exchanged_ < reduced_ && has_slice()) {
+      out += cat("; ", exchanges_[exchanged_]->describe());
+    }
     return out;
   }
 
   void abandon() override {
-    for (std::size_t i = exchanged_; i < reduced_; ++i) exchanges_[i]->abandon();
+    for (std::size_t i = exchanged_; i < reduced_ && has_slice(); ++i) exchanges_[i]->abandon();
   }
 
  private:
   LocalTeam& team() const { return *context_.host->team; }
   int n() const { return team().n(); }
+  bool has_slice() const { return team().me() < slices_; }
 
   std::span<std::byte> chunk(std::size_t index) const {
     const std::size_t begin = index * pipeline_.chunk_bytes;
@@ -92,8 +99,9 @@ class HierarchicalAllreduce final : public CollectiveMachine {
   }
   std::span<std::byte> slice(std::size_t index, int member) const {
     const std::span<std::byte> all = chunk(index);
+    if (member >= slices_) return all.last(0);
     const std::size_t width = size_of(dtype_);
-    const auto part = patterns::slice_of(all.size() / width, n(), member);
+    const auto part = patterns::slice_of(all.size() / width, slices_, member);
     return all.subspan(part.begin * width, part.count() * width);
   }
   Extents slices(std::size_t index) const {
@@ -141,7 +149,25 @@ class HierarchicalAllreduce final : public CollectiveMachine {
     }
   }
 
+  // With nobody else on the host, what this member has is what it has reduced.
+  bool step_alone() {
+    if (gathered_ == chunks_) return false;
+    if (gathers_next()) {
+      if (exchanged_ == gathered_) return false;
+      ++gathered_;
+      return true;
+    }
+    if (wants_partials_) {
+      const std::array own{kernels::Operand{chunk(reduced_).data()}};
+      kernels::reduce_partials(dtype_, op_, partials(reduced_).data(), true, own,
+                               chunk(reduced_).size() / size_of(dtype_));
+    }
+    begin_exchange();
+    return true;
+  }
+
   bool step_memory() {
+    if (n() == 1) return step_alone();
     if (memory_ == nullptr) begin_memory();
     if (memory_ == nullptr) return false;
     const Step step = memory_->step();
@@ -151,9 +177,13 @@ class HierarchicalAllreduce final : public CollectiveMachine {
       ++gathered_;
       return true;
     }
-    exchanges_[reduced_] = make_exchange(slice(reduced_, team().me()));
-    ++reduced_;
+    begin_exchange();
     return true;
+  }
+
+  void begin_exchange() {
+    if (has_slice()) exchanges_[reduced_] = make_exchange(slice(reduced_, team().me()));
+    ++reduced_;
   }
 
   std::unique_ptr<CollectiveMachine> make_exchange(std::span<std::byte> mine) {
@@ -174,6 +204,10 @@ class HierarchicalAllreduce final : public CollectiveMachine {
 
   bool step_exchanges() {
     bool advanced = false;
+    if (!has_slice() && exchanged_ < reduced_) {
+      exchanged_ = reduced_;
+      return true;
+    }
     for (std::size_t i = exchanged_; i < reduced_; ++i) {
       const Step step = exchanges_[i]->step();
       advanced = advanced || step == Step::advanced;
@@ -194,6 +228,7 @@ class HierarchicalAllreduce final : public CollectiveMachine {
   const std::span<std::byte> data_;
   const bool few_hosts_, wants_partials_;
   const Pipeline pipeline_;
+  const int slices_;
   const std::size_t chunks_;
   std::size_t reduced_ = 0, exchanged_ = 0, gathered_ = 0;  // chunks that have come so far
   bool gathers_ = false;                    // what memory_ does: gathers or reduces

@@ -87,6 +87,46 @@ TEST(HierarchicalContract, ForEveryHostCountDTypeAndOperator) {
   }
 }
 
+// Hosts with unequal numbers of ranks, down to one.
+TEST(HierarchicalContract, OnUnequalHostsForEveryDTypeAndOperator) {
+  std::uint64_t seed = 900;
+  for (const std::vector<int>& sizes : std::vector<std::vector<int>>{
+           {2, 1}, {1, 2}, {3, 1}, {2, 3}, {4, 2, 1}, {1, 1, 3}, {7, 1}, {5, 4, 3}, {9, 8},
+           {2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+    for (const bool dealt : {false, true}) {
+      Hosts hosts(sizes, ++seed, dealt);
+      const std::size_t ranks = hosts.sets.size();
+      for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+        const auto element = static_cast<DType>(dtype);
+        const auto op = static_cast<ReduceOp>(seed % kElementwiseOpCount);
+        // With and without a second chunk.
+        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{317},
+                                        std::size_t{600'001}}) {
+          const bool few = ranks < 8 && (element == DType::f32 || element == DType::bf16);
+          if (count > 1000 && !has_time() && (!few || short_of_time())) continue;
+          SCOPED_TRACE(cat(join_text(sizes), " ", name_of(element), " ", name_of(op), " ", count,
+                           " seed ", ++seed));
+          const auto parts = random_parts(ranks, element, count, hosts.hub.rng());
+          auto data = parts;
+          std::vector<std::unique_ptr<CollectiveMachine>> machines;
+          for (std::size_t i = 0; i < ranks; ++i) {
+            machines.push_back(
+                make_allreduce("hierarchical", hosts.context(i, seed), element, op, data[i]));
+          }
+          hosts.run(machines);
+          for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
+          if (order_matters(element, op)) {
+            expect_rounded_once(element, op, parts, data[0]);
+          } else {
+            ASSERT_EQ(data[0], reduced_in_member_order(element, op, parts));
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // Chunks follow each other through the same partials.
 TEST(HierarchicalContract, LongBuffersOfShortFloats) {
   for (const auto& [count_of_hosts, each] : {std::pair{2, 2}, std::pair{9, 2}}) {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// broadcast, hierarchical, for members on several hosts with equally many on each: of every host
-// the member with the root's place receives the data, down a tree of these, and the others of its
-// host copy it from its window.
+// broadcast, hierarchical, for members on several hosts: of every host the member with the root's
+// place receives the data, down a tree of these, and the others of its host copy it from its window.
+// A host with fewer members counts places from its first one again.
 // Steps: log2 h between h hosts, and one in memory for each chunk. Bytes sent by the root's host:
 // log2 h times the data, however many ranks the hosts have.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "move/algorithms.hpp"
 #include "move/message/broadcast.hpp"
@@ -22,15 +23,23 @@ class HierarchicalBroadcast final : public HostsMachine {
   HierarchicalBroadcast(MoveContext context, int root, std::span<std::byte> data)
       : HostsMachine("broadcast/hierarchical", context), data_(data) {
     const Rank root_rank = context.members->rank_of(root);
+    std::size_t place = 0;
     for (const auto& host : groups().hosts) {
       const auto at = std::find(host.begin(), host.end(), root_rank);
-      if (at != host.end()) place_ = static_cast<int>(at - host.begin());
+      if (at != host.end()) place = static_cast<std::size_t>(at - host.begin());
     }
-    chunks_ = patterns::segments_in(data.size(), kChunkBytes);
-    if (team().me() == place_) {
-      tree_.emplace(across_context_, groups().across.index_of(root_rank), data);
-      use_wire(&*tree_);
+    place_ = groups().here.index_of(groups().at(groups().home, place));
+    if (!is_alone()) chunks_ = patterns::segments_in(data.size(), kChunkBytes);
+    if (team().me() != place_) return;
+    std::vector<Rank> receivers;
+    for (std::size_t host = 0; host < groups().hosts.size(); ++host) {
+      receivers.push_back(groups().at(host, place));
     }
+    std::sort(receivers.begin(), receivers.end());
+    receivers_ = Members::of(std::move(receivers), groups().here.rank_of(place_));
+    across_context_.members = &receivers_;
+    tree_.emplace(across_context_, receivers_.index_of(root_rank), data);
+    use_wire(&*tree_);
   }
 
  private:
@@ -46,8 +55,9 @@ class HierarchicalBroadcast final : public HostsMachine {
   }
 
   const std::span<std::byte> data_;
-  int place_ = 0;                           // of the root on its host
-  std::optional<TreeBroadcast> tree_;       // of members with that place
+  int place_ = 0;                           // of the one that receives on this host
+  Members receivers_;                       // one of every host
+  std::optional<TreeBroadcast> tree_;       // of those
 };
 
 }  // namespace

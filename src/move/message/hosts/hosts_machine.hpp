@@ -3,7 +3,8 @@
 // What collectives share that bring data to each host once, by messages, and from there to its
 // other ranks through shared memory. What passes through memory does so in chunks, a step for each,
 // in an order that all members of a host know; a member begins one when the bytes that it shows are
-// here, while the messages with later bytes are on their way.
+// here, while the messages with later bytes are on their way. Whoever is alone on its host takes part
+// in messages only.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -30,7 +31,11 @@ class HostsMachine : public CollectiveMachine {
   }
 
   bool ready() const final { return memory_ != nullptr && memory_->ready(); }
+  void abandon() final {
+    if (!wire_over_) wire_->abandon();
+  }
   const Status& trouble() const final {
+    if (!refusal_.ok()) return refusal_;
     return memory_ != nullptr ? memory_->trouble() : CollectiveMachine::trouble();
   }
   std::string describe() const final {
@@ -58,13 +63,19 @@ class HostsMachine : public CollectiveMachine {
 
   // Whether the bytes that this member shows in the chunk are here.
   virtual bool is_here(std::size_t chunk) const = 0;
+  // A step in memory, or none where nobody else takes part in the chunk.
   virtual std::unique_ptr<LocalCollective> share(const LocalTurn& turn, std::size_t chunk) = 0;
+  // The chunk has been shared.
+  virtual void note_shared(std::size_t /*chunk*/) {}
+  // The machine can never finish.
+  void refuse(Status why) { refusal_ = std::move(why); }
 
   const arena::HostGroups& groups() const { return context_.host->groups; }
   LocalTeam& team() const { return *context_.host->team; }
+  bool is_alone() const { return groups().here.count() == 1; }
 
   const MoveContext context_;
-  MoveContext across_context_;              // of the members with this one's place on their hosts
+  MoveContext across_context_;              // of those that stand for a place on their hosts
   std::size_t chunks_ = 0;
 
  private:
@@ -76,15 +87,15 @@ class HostsMachine : public CollectiveMachine {
   }
   bool step_memory() {
     if (memory_ == nullptr) {
-      if (chunks_done_ == chunks_ || !is_here(chunks_done_)) return false;
+      if (chunks_done_ == chunks_ || !refusal_.ok() || !is_here(chunks_done_)) return false;
       LocalTurn turn(team());
       turn.identity = context_.identity + chunks_done_;
       memory_ = share(turn, chunks_done_);
     }
-    const Step step = memory_->step();
+    const Step step = memory_ != nullptr ? memory_->step() : Step::finished;
     if (step != Step::finished) return step == Step::advanced;
     memory_.reset();
-    ++chunks_done_;
+    note_shared(chunks_done_++);
     return true;
   }
 
@@ -92,6 +103,7 @@ class HostsMachine : public CollectiveMachine {
   CollectiveMachine* wire_ = nullptr;
   bool wire_over_ = true;
   std::size_t chunks_done_ = 0;
+  Status refusal_;
   std::unique_ptr<LocalCollective> memory_; // null between two steps
 };
 

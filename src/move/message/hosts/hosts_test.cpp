@@ -12,7 +12,7 @@ namespace unisono::move {
 namespace {
 
 struct HostShape {
-  int hosts, each;
+  std::vector<int> sizes;
   bool dealt;
 };
 class AcrossHosts : public testing::TestWithParam<HostShape> {
@@ -24,17 +24,22 @@ class AcrossHosts : public testing::TestWithParam<HostShape> {
   }
   std::size_t ranks() const { return hosts_.sets.size(); }
 
-  Hosts hosts_{GetParam().hosts, GetParam().each, 11, GetParam().dealt};
+  Hosts hosts_{GetParam().sizes, 11, GetParam().dealt};
   std::uint64_t bucket_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(HostsAndRanks, AcrossHosts,
-                         testing::Values(HostShape{2, 2, false}, HostShape{2, 3, true},
-                                         HostShape{3, 2, true}, HostShape{3, 5, false},
-                                         HostShape{4, 4, true}, HostShape{9, 2, false}),
-                         [](const auto& which) {
-                           return cat(which.param.hosts, "x", which.param.each,
-                                      which.param.dealt ? "dealt" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    HostsAndRanks, AcrossHosts,
+    testing::Values(HostShape{{2, 2}, false}, HostShape{{3, 3}, true}, HostShape{{2, 2, 2}, true},
+                    HostShape{{5, 5, 5}, false}, HostShape{{4, 4, 4, 4}, true},
+                    HostShape{{2, 2, 2, 2, 2, 2, 2, 2, 2}, false}, HostShape{{2, 1}, false},
+                    HostShape{{1, 2}, true}, HostShape{{3, 1}, false}, HostShape{{4, 2, 1}, true},
+                    HostShape{{2, 5}, true}, HostShape{{1, 6, 3}, false},
+                    HostShape{{3, 2, 1, 1, 1, 2, 1, 1, 2}, true}),
+    [](const auto& which) {
+      std::string name = which.param.dealt ? "dealt" : "filled";
+      for (const int size : which.param.sizes) name += cat("_", size);
+      return name;
+    });
 
 TEST_P(AcrossHosts, EveryRankGathersRaggedParts) {
   // Nothing at all, less than a segment, and columns of several chunks.

@@ -61,20 +61,20 @@ class Rings final : public Machine {
 };
 
 // Every member owns an equal slice of these elements.
-std::vector<patterns::Slice> equal_slices(patterns::Slice all, int n) {
-  std::vector<patterns::Slice> slices;
+std::vector<std::vector<patterns::Slice>> equal_slices(patterns::Slice all, int n) {
+  std::vector<std::vector<patterns::Slice>> slices;
   for (int i = 0; i < n; ++i) {
     const patterns::Slice slice = patterns::slice_of(all.count(), n, i);
-    slices.push_back({all.begin + slice.begin, all.begin + slice.end});
+    slices.push_back({{all.begin + slice.begin, all.begin + slice.end}});
   }
   return slices;
 }
 
-std::vector<patterns::Slice> slices_of(const Extents& counts, std::size_t width) {
-  std::vector<patterns::Slice> slices;
+std::vector<std::vector<patterns::Slice>> slices_of(const Extents& counts, std::size_t width) {
+  std::vector<std::vector<patterns::Slice>> slices;
   std::size_t begin = 0;
   for (const std::size_t count : counts) {
-    slices.push_back({begin, begin + count / width});
+    slices.push_back({{begin, begin + count / width}});
     begin += count / width;
   }
   return slices;
@@ -127,7 +127,7 @@ std::unique_ptr<CollectiveMachine> make_reducescatter_ring(MoveContext context, 
   if (context.n() == 1 && !out.empty()) std::memcpy(out.data(), data.data(), out.size());
   auto machine = std::make_unique<Rings>("reducescatter/ring", context);
   auto slices = slices_of(counts, size_of(dtype));
-  const std::size_t mine = slices[static_cast<std::size_t>(context.me())].begin;
+  const std::size_t mine = slices[static_cast<std::size_t>(context.me())].front().begin;
   machine->add({.dtype = dtype,
                 .op = op,
                 .gathers = false,

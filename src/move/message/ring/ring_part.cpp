@@ -29,7 +29,6 @@ RingPart::RingPart(const MoveContext& context, RingWork work, std::span<const in
   left_ = rank_at(at - 1);
   // Without gathering the slice that is finished here must be the own one.
   const int first = work_.gathers ? at : at - 1;
-  elements_here_ = work_.slices[static_cast<std::size_t>(at)].count();
   const int steps = work_.reduces && work_.gathers ? 2 * (n_ - 1) : n_ - 1;
   for (int step = 0; step <= steps; ++step) {
     add_slice(work_.slices[static_cast<std::size_t>(patterns::wrap(first - step, n_))], step);
@@ -41,12 +40,14 @@ RingPart::RingPart(const MoveContext& context, RingWork work, std::span<const in
   if (work_.reduces) make_slots();
 }
 
-void RingPart::add_slice(patterns::Slice slice, int step) {
+void RingPart::add_slice(const std::vector<patterns::Slice>& pieces, int step) {
   const std::size_t most = kSegmentBytes / width(partials_);
-  for (std::size_t begin = slice.begin; begin < slice.end;) {
-    const std::size_t count = std::min(most, slice.end - begin);
-    segments_.push_back({begin, count, step});
-    begin += count;
+  for (const patterns::Slice& piece : pieces) {
+    for (std::size_t begin = piece.begin; begin < piece.end;) {
+      const std::size_t count = std::min(most, piece.end - begin);
+      segments_.push_back({begin, count, step});
+      begin += count;
+    }
   }
   step_ends_.push_back(segments_.size());
 }
@@ -80,8 +81,9 @@ void RingPart::advance(Pass& pass) {
 
 // Segment i of step 1 or later was received, and reduced if need be, as number i - first_received_.
 bool RingPart::can_send() const {
-  return sends_open_ < sent_end_ && sends_open_ < sends_done_ + kWindow &&
-         sends_open_ < first_received_ + receives_done_;
+  if (sends_open_ == sent_end_ || sends_open_ == sends_done_ + kWindow) return false;
+  if (sends_open_ < first_received_) return own_sent_ + segments_[sends_open_].count <= own_here_;
+  return sends_open_ < first_received_ + receives_done_;
 }
 
 bool RingPart::can_receive() const {
@@ -120,6 +122,7 @@ void RingPart::open_send() {
   transfer.state = transport::Transfer::State::idle;
   context_->transport->send(right_, label_of(sends_open_), {from, segment.count * width(partial)},
                             transfer);
+  if (segment.step == 0) own_sent_ += segment.count;
   ++sends_open_;
 }
 
@@ -151,7 +154,7 @@ void RingPart::close_receives(Pass& pass) {
     if (!oldest.done()) return;
     const Segment& segment = segments_[first_received_ + receives_done_];
     if (is_reduced(segment)) reduce(receives_done_);
-    elements_here_ += segment.count;
+    elements_received_ += segment.count;
     ++receives_done_;
     pass.moved = true;
   }

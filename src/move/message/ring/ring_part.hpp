@@ -31,7 +31,8 @@ struct RingWork {
   DType dtype = DType::u8;
   ReduceOp op = ReduceOp::sum;
   bool reduces = true, gathers = true;
-  std::vector<patterns::Slice> slices = {};  // in elements, by position on the ring
+  // In elements, by position on the ring, each in one piece or several.
+  std::vector<std::vector<patterns::Slice>> slices = {};
   kernels::Operand in = {};                 // what this member contributes, where the ring reduces
   std::byte* out = nullptr;                 // may be the same memory
   std::size_t out_begin = 0;                // the element that lies at out
@@ -46,9 +47,11 @@ class RingPart {
 
   void advance(Pass& pass);
   bool finished() const { return sends_done_ == sent_end_ && receives_done_ == receives(); }
-  // Of a ring that only gathers: how many elements are here, of the own slice and of those before
-  // it on the ring, in that order.
-  std::size_t elements_here() const { return elements_here_; }
+  // Of a ring that only gathers: how many elements have come of the slices before the own one on
+  // the ring, the nearest first.
+  std::size_t elements_received() const { return elements_received_; }
+  // Of the own slice no more than so many elements may be sent so far.
+  void own_is_here(std::size_t elements) { own_here_ = elements; }
   std::size_t receives() const { return segments_.size() - first_received_; }
   std::size_t receives_done() const { return receives_done_; }
   void add_pending(OpenTransfer& pending) const;
@@ -59,7 +62,7 @@ class RingPart {
     int step;                               // sent in this one, received in the one before
   };
 
-  void add_slice(patterns::Slice slice, int step);
+  void add_slice(const std::vector<patterns::Slice>& pieces, int step);
   void make_slots();
   bool is_reduced(const Segment& segment) const {
     return work_.reduces && segment.step > 0 && segment.step < n_;
@@ -92,7 +95,8 @@ class RingPart {
   Rank right_ = 0, left_ = 0;
   std::vector<Segment> segments_;           // of steps 0, 1, ...: sent up to sent_end_
   std::vector<std::size_t> step_ends_;      // in segments_
-  std::size_t elements_here_ = 0;
+  std::size_t elements_received_ = 0;
+  std::size_t own_here_ = SIZE_MAX, own_sent_ = 0;  // elements of step 0
   std::size_t first_received_ = 0;          // segments of step 0 are only sent
   std::size_t around_ = 0;                  // segments in one turn of the ring
   std::size_t sent_end_ = 0;

@@ -118,6 +118,7 @@ TEST_P(StripedMesh, EqualTagsKeepTheirOrderWhateverElseIsOnItsWay) {
       ASSERT_EQ(in, expected) << "tag " << tag;
     }
   }
+  ASSERT_TRUE(step_until(job, [&] { return std::ranges::all_of(transfers, &Transfer::done); }));
   EXPECT_TRUE(job.world[1]->told.lost.empty());
 }
 

@@ -41,8 +41,8 @@ struct Transfer {
     Shown() = default;
     Shown(const Shown& other) : state_(State(other)) {}
     Shown& operator=(const Shown& other) { return *this = State(other); }
-    Shown& operator=(State state) {
-      state_.store(state, std::memory_order_release);
+    Shown& operator=(State next) {
+      state_.store(next, std::memory_order_release);
       return *this;
     }
     operator State() const { return state_.load(std::memory_order_acquire); }

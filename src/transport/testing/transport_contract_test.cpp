@@ -70,6 +70,7 @@ TEST_P(TransportContract, FullDataLaneDoesNotHoldUpControl) {
   at(0).post(1, pattern(10, 2));
   ASSERT_TRUE(until([&] { return rank(1).told.messages.size() == 1; }));
   EXPECT_EQ(rank(1).told.messages[0].second, pattern(10, 2));
+  at(0).abandon(1, sent);
 }
 
 TEST_P(TransportContract, DataIsMatchedByTagInAnyOrder) {
@@ -99,7 +100,7 @@ TEST_P(TransportContract, EqualTagsInSequenceKeepTheirOrder) {
   std::vector<std::byte> a(64), b(64);
   at(1).receive(0, 9, a, r1);
   at(1).receive(0, 9, b, r2);
-  ASSERT_TRUE(until([&] { return r1.done() && r2.done(); }));
+  ASSERT_TRUE(until([&] { return s2.done() && r1.done() && r2.done(); }));
   EXPECT_EQ(a, first);
   EXPECT_EQ(b, second);
 }
@@ -266,7 +267,7 @@ TEST_P(TransportContract, EqualIdentitiesTravelWithTheirData) {
   constexpr std::uint64_t kLargest = (std::uint64_t{1} << 48) - 1;
   at(1).receive(0, {5, kLargest}, in, received);
   at(0).send(1, {5, kLargest}, out, sent);
-  ASSERT_TRUE(until([&] { return received.done(); }));
+  ASSERT_TRUE(until([&] { return sent.done() && received.done(); }));
   EXPECT_EQ(in, out);
 }
 

@@ -20,7 +20,6 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
-constexpr std::size_t kBundledPartMax = 4 << 10;
 
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);
@@ -97,7 +96,7 @@ constexpr std::array kAlltoalls = {
                               make_alltoall_pairwise},
     RegistryRow<MakeAlltoall>{
         "hierarchical", "what a host sends to a rank of another is collected through shared memory "
-                        "and sent as one; several hosts, more than 8 ranks, parts of up to 4 KiB",
+                        "and sent as one; several hosts, when asked for",
         make_alltoall_hierarchical},
 };
 
@@ -178,16 +177,12 @@ std::string_view choose_reducescatter(std::string_view asked, const MoveContext&
   return bytes <= kHalvingBytesMax ? "halving" : "ring";
 }
 
-// An alltoall sends the same bytes either way; fewer messages are worth two copies more of little
-// data only. The average part decides, since nobody knows all of them.
+// An alltoall sends the same bytes either way. Fewer messages may be worth two copies more of little
+// data, but no measurement has shown where, so it is for those who ask for it.
 std::string_view choose_alltoall(std::string_view asked, const MoveContext& context,
                                  const Extents& sent_by_each) {
-  if (!may_run("hierarchical", context) || sent_by_each.empty()) return "pairwise";
-  std::size_t bytes = 0;
-  for (const std::size_t sent : sent_by_each) bytes += sent;
-  const std::size_t parts = sent_by_each.size() * sent_by_each.size();
-  const bool worth_it = context.n() > kDirectMembersMax && bytes / parts <= kBundledPartMax;
-  return asked == "hierarchical" || (asked == "auto" && worth_it) ? "hierarchical" : "pairwise";
+  const bool can = may_run("hierarchical", context) && !sent_by_each.empty();
+  return asked == "hierarchical" && can ? "hierarchical" : "pairwise";
 }
 
 }  // namespace

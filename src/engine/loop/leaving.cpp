@@ -94,8 +94,12 @@ void Loop::depart(Rank from, const Departure& departure) {
     const auto it = std::find_if(persistents_.begin(), persistents_.end(), [&](const auto& entry) {
       return entry.second.runner->identity() == departure.persistents[i];
     });
-    if (it == persistents_.end() || it->second.runner->members().index_of(from) < 0) continue;
-    if (auto run = it->second.runner->end_after(departure.runs[i], status)) {
+    if (it == persistents_.end()) continue;
+    const Members& members = it->second.runner->members();
+    if (members.index_of(from) < 0) continue;
+    // Others may have left because of the same rank, and their word may come first.
+    const Status cause = blame_.first_cause(members, status);
+    if (auto run = it->second.runner->end_after(departure.runs[i], cause)) {
       abandoned_.push_back(std::move(run));
     }
   }

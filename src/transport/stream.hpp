@@ -51,6 +51,8 @@ class Stream {
   virtual bool keeps_bytes() const { return false; }
   // Whether it may break although both ends live, as what crosses a network may.
   virtual bool can_break() const { return false; }
+  // Not healthy: whether the peer closed it in order. A kernel that closes with bytes unread says so.
+  virtual bool closed_by_peer() const { return false; }
   // Shows the peer that this rank is alive without waking it; false when the stream cannot.
   virtual bool beat_quietly() { return false; }
   // Changes whenever the peer has beaten quietly.

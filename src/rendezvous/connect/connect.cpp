@@ -310,7 +310,8 @@ Status Connector::connect_by_tcp() {
     take_arrivals(lane_purpose(lane), lines[lane]);
   }
   for (std::size_t p = 0; p < count_; ++p) {
-    if (!lines.front()[p]) continue;
+    // Nobody waits for all lanes of a peer with which this rank does not connect now.
+    if (!connects_now(static_cast<Rank>(p)) || !lines.front()[p]) continue;
     if (reached_[p].port == 0) reached_[p] = reached_at(peer_records_[p], lines.front()[p]->socket);
     std::vector<transport::TcpLane> lanes;
     for (Lines& lane : lines) {

@@ -38,6 +38,10 @@ class PingPong {
       : transport_(transport), peer_(peer), begins_(transport.rank() < peer), clock_(clock),
         until_(clock.now() + kMeasureFor), out_(cost::kPointBytes.back()),
         in_(cost::kPointBytes.back()) {}
+  PingPong(const PingPong&) = delete;
+  PingPong& operator=(const PingPong&) = delete;
+  // An exception leaves no thread at work on its memory.
+  ~PingPong() { take_back(); }
 
   Status run(cost::Points& seconds) {
     if (!begins_) expect(cost::kPointBytes.front());
@@ -88,12 +92,15 @@ class PingPong {
     return true;
   }
   Status give_up() {
+    take_back();
+    return listener_.lost;
+  }
+  void take_back() {
     for (transport::Transfer* transfer : {&received_, &sent_}) {
       if (transfer->state == transport::Transfer::State::active) {
         transport_.abandon(peer_, *transfer);
       }
     }
-    return listener_.lost;
   }
 
   transport::Transport& transport_;

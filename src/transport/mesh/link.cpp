@@ -254,7 +254,10 @@ void Link::update_want() {
 
 Link::Pumped Link::pump(FrameSink& sink) {
   Pumped result;
-  if (stream_ == nullptr) return result;
+  if (stream_ == nullptr || !bad_.ok()) {
+    result.why = bad_;
+    return result;
+  }
   bool at_end = false;
   for (std::size_t budget = kPumpBytes; budget > 0;) {
     const bool again = header_waits();
@@ -262,6 +265,7 @@ Link::Pumped Link::pump(FrameSink& sink) {
     if (n == 0 && !again) {
       if (at_end) {
         result.ended = true;
+        result.closed = stream_->closed_by_peer();
         return result;
       }
       result.why = stream_->health();
@@ -274,7 +278,7 @@ Link::Pumped Link::pump(FrameSink& sink) {
     bytes_in_ += n;
     got_ += n;
     if (Status status = arrived(sink, n); !status.ok()) {
-      result.why = std::move(status);
+      bad_ = result.why = std::move(status);
       return result;
     }
     budget -= std::min(budget, n);

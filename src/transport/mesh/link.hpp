@@ -45,6 +45,7 @@ class Link {
   struct Pumped {
     bool moved = false;
     bool ended = false;  // the stream is at its end
+    bool closed = false; // ended: the peer closed it, having read what was there
     Status why;          // why it ended, or what was wrong with a frame
   };
 
@@ -173,6 +174,7 @@ class Link {
   std::uint64_t bytes_out_ = 0, bytes_in_ = 0;
   bool want_write_ = false;
 
+  Status bad_;                          // what was wrong with a frame: nothing is read behind it
   FrameHeader incoming_;
   std::byte* payload_ = nullptr;
   bool placed_ = false;    // the frame that comes next has begun to arrive on an earlier stream

@@ -10,7 +10,7 @@
 
 namespace unisono::transport {
 namespace {
-constexpr int kHangUpsMax = 6;
+constexpr std::size_t kHangUpsOfALane = 3;
 }  // namespace
 
 bool PeerLink::met() const {
@@ -80,7 +80,7 @@ void PeerLink::broke(LaneId lane, const Status& why) {
   }
   // A peer that takes the call and hangs up, again and again, has given up this rank, which is about
   // to go anyway. Once or twice it may only have preferred another connection.
-  if (leaving_ && !resumed && ++hang_ups_ >= kHangUpsMax) return give_up();
+  if (leaving_ && !resumed && ++hang_ups_ >= kHangUpsOfALane * calls_.size()) return give_up();
   detach(lane);
   seek(lane);
 }

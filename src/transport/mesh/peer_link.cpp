@@ -110,14 +110,17 @@ bool PeerLink::handle(LaneId lane, const Link::Pumped& pumped) {
   if (pumped.ended && heals_ && lane.is_control() && peer_left_ && !data_.ended()) {
     data_.read_to_the_end();
   }
-  if (pumped.ended && may_end(lane)) {
+  if (pumped.ended && may_end(lane, pumped.closed)) {
     close(lane);
     if (!lane.is_control()) data_[lane.stripe()].set_ended();
     return true;
   }
   // The peer's last control messages may name another rank as the reason, and were sent before the
   // data lane ended.
-  if (!lane.is_control() && control_.open()) (void)control_.pump(*this);
+  if (!lane.is_control() && control_.open()) {
+    const Link::Pumped last = control_.pump(*this);
+    if (!last.why.ok() && !last.ended) blame(last.why);
+  }
   if (pumped.ended && heals_ && !fault_) {
     broke(lane, pumped.why);
   } else {
@@ -128,11 +131,13 @@ bool PeerLink::handle(LaneId lane, const Link::Pumped& pumped) {
 
 // A peer that has said goodbye may end the lane. On a data lane, so may a peer that has read this
 // rank's goodbye; if it died instead, the control lane shows it. Where a connection can be made
-// again, one goodbye does not excuse the loss of what came before the others.
-bool PeerLink::may_end(LaneId lane) const {
+// again, one goodbye does not excuse the loss of what came before the others, nor does this rank's
+// own the loss of what the peer had not read.
+bool PeerLink::may_end(LaneId lane, bool closed) const {
   if (lane.is_control()) return peer_left_ && (!heals_ || data_.ended());
   const Stripe& stripe = data_[lane.stripe()];
-  return stripe.ended() || stripe.finished() || (!heals_ && peer_left_);
+  if (stripe.ended() || goodbye_acked_) return true;
+  return heals_ ? stripe.finished() && closed : stripe.finished() || peer_left_;
 }
 
 Result<std::byte*> PeerLink::place(const FrameHeader& header) {

@@ -88,7 +88,7 @@ class PeerLink final : private FrameSink {
   bool is_resumed(LaneId lane) const;
   void detach(LaneId lane);
   void close(LaneId lane);
-  bool may_end(LaneId lane) const;
+  bool may_end(LaneId lane, bool closed) const;
   void say_goodbye();
   void finish_leaving();
   void blame(const Status& why);
@@ -109,7 +109,7 @@ class PeerLink final : private FrameSink {
   std::vector<Calls> calls_;               // by lane
   std::string broken_by_;                  // why the last connection broke that did
   std::uint64_t reconnections_ = 0;
-  int hang_ups_ = 0;                       // of connections on which the peer has not spoken, in turn
+  std::size_t hang_ups_ = 0;               // of connections on which the peer has not spoken, in turn
   const Nanos suspect_after_, dead_after_;
   Link control_;
   DataLanes data_;

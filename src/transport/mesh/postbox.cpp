@@ -117,8 +117,7 @@ Result<std::byte*> Postbox::begin(Label label, std::size_t length, std::size_t s
     one.done = posted->done;
     one.drops = posted->done == nullptr;
     if (!one.drops) to = posted->bytes.data();
-    *posted = posted_.back();
-    posted_.pop_back();
+    posted_.erase(posted);                  // equal tags keep their order
   }
   if (one.done == nullptr) {
     auto kept = keep(one.what);

@@ -32,6 +32,7 @@ class TcpStream final : public Stream {
   void finish_writing() override;
   bool keeps_bytes() const override { return keeps_bytes_; }
   bool can_break() const override { return !on_this_host_; }
+  bool closed_by_peer() const override { return closed_by_peer_; }
 
  private:
   static constexpr std::size_t kStageBytes = 16 << 10;
@@ -46,7 +47,7 @@ class TcpStream final : public Stream {
   std::uint64_t key_;
   const bool on_this_host_, keeps_bytes_;
   Status health_;
-  bool want_write_ = false, watched_ = true;
+  bool want_write_ = false, watched_ = true, closed_by_peer_ = false;
   bool drained_ = false;  // the last receive came short: the next one would find nothing
   std::unique_ptr<std::byte[]> stage_;
   std::size_t staged_from_ = 0, staged_to_ = 0;

@@ -115,7 +115,12 @@ IoThreads::IoThreads(std::size_t count, Ringer engine) : news_(engine) {
   for (std::size_t i = 0; i < count; ++i) threads_.push_back(std::make_unique<IoThread>(news_));
 }
 void IoThreads::start() {
-  for (auto& thread : threads_) thread->start();
+  try {
+    for (auto& thread : threads_) thread->start();
+  } catch (...) {
+    stop();                                 // whoever has made the stripes destroys them now
+    throw;
+  }
 }
 void IoThreads::stop() {
   for (auto& thread : threads_) thread->stop();

@@ -87,12 +87,17 @@ Link::Pumped Stripe::progress() {
   return found_ ? *found_ : Link::Pumped{};
 }
 
-// An end or a fault is found again by whoever looks next.
+// What the engine's thread finds here it finds again; an I/O thread would not look again.
 bool Stripe::read_on() {
   const auto locked = lock();
-  const bool moved = link_.pump(*this).moved;
+  if (found_) return false;
+  const Link::Pumped pumped = link_.pump(*this);
+  if (io_ != nullptr && !pumped.why.ok()) {
+    found_ = pumped;
+    has_found_.store(true, std::memory_order_release);
+  }
   publish();
-  return moved;
+  return pumped.moved && pumped.why.ok();
 }
 
 Link::Pumped Stripe::move() {
@@ -100,6 +105,9 @@ Link::Pumped Stripe::move() {
   Link::Pumped pumped = link_.pump(*this);
   pumped.moved |= wrote;
   if (pumped.why.ok() && !bad_count_.ok()) pumped.why = std::exchange(bad_count_, {});
+  if (pumped.why.ok() && starved_) {
+    pumped.why = Status(Code::out_of_memory, "no memory for a frame that was to be sent");
+  }
   return pumped;
 }
 
@@ -192,7 +200,7 @@ bool Stripe::take_outbox() {
       bytes += kFrameHeaderBytes + taken_[sent].payload.size();
       if (taken_[sent].done != nullptr) taken_[sent].done->state = Transfer::State::failed;
     }
-    bad_count_ = Status(Code::out_of_memory, "no memory for a frame that was to be sent");
+    starved_ = true;                        // the words for it would need memory, too
   }
   taken_.clear();
   seen_.backlog.store(link_.backlog(), std::memory_order_release);
@@ -246,7 +254,9 @@ void Stripe::publish() {
   if (link_.take_owes_much()) seen_.owes_much.store(true, std::memory_order_release);
 }
 
+// Once the goodbye is here, receives may be failed and their memory given back at any time.
 Result<std::byte*> Stripe::place(const FrameHeader& header) {
+  if (ended()) return Status(Code::corrupted, "it sent data behind its goodbye");
   return box_.begin({header.tag, header.identity}, static_cast<std::size_t>(header.length), which_);
 }
 

@@ -110,6 +110,7 @@ class Stripe final : private FrameSink {
   bool open_ = true, has_stream_ = false, finished_ = false;  // as the engine's thread left them
   bool says_goodbye_ = false;
   Status bad_count_;                    // of frames that the peer says it has
+  bool starved_ = false;                // there was no memory for a frame to be sent
   bool finished_receive_ = false;       // since the last drive
   std::optional<Link::Pumped> found_;   // an end or a fault; nothing moves until it is dealt with
   std::atomic<bool> has_found_{false};  // and the engine's thread does not know yet

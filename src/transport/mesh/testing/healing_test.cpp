@@ -220,11 +220,64 @@ TEST(HealingMesh, AThousandResetsInTheMiddleOfTransfersLoseNothing) {
   }
 }
 
+// Its goodbye is written, but not read: what is behind a reset counts as much as before.
+TEST(HealingMesh, WhatARankSentBeforeItLeftArrivesThoughItsConnectionsAreReset) {
+  for (const std::size_t stripes : {1u, 3u}) {
+    HealingWorld job(2, stripes);
+    std::vector<std::vector<std::byte>> out, in(stripes, std::vector<std::byte>(50'000));
+    std::vector<Transfer> sends(stripes), receives(stripes);
+    job.at(1).post(0, pattern(10, 1));
+    job.at(0).post(1, pattern(10, 1));
+    while (job.world[0]->told.messages.empty() || job.world[1]->told.messages.empty()) job.step();
+    for (int i = 0; i < 20; ++i) job.step();
+    for (std::size_t i = 0; i < stripes; ++i) {
+      out.push_back(pattern(50'000, static_cast<unsigned>(i)));
+      job.at(1).send(0, i, out[i], sends[i]);
+    }
+    job.at(1).leave();
+    for (int i = 0; i < 20; ++i) job.world[1]->progress();
+    const std::vector<int> sockets = job.connectors[1]->sockets;
+    for (const int socket : sockets) {
+      if (::fcntl(socket, F_GETFD) >= 0) reset(socket);
+    }
+    for (std::size_t i = 0; i < stripes; ++i) job.at(0).receive(1, i, in[i], receives[i]);
+    const auto arrived = [&] {
+      return std::ranges::all_of(receives, [](const Transfer& t) { return t.done(); });
+    };
+    for (int i = 0; i < 10'000 && !arrived(); ++i) job.step();
+    ASSERT_TRUE(arrived());
+    EXPECT_EQ(in, out);
+    job.at(0).leave();
+    for (int i = 0; i < 10'000 && !(job.at(0).left() && job.at(1).left()); ++i) job.step();
+    EXPECT_TRUE(job.at(0).left() && job.at(1).left());
+    EXPECT_TRUE(job.world[0]->told.lost.empty());
+  }
+}
+
+// The goodbye and the end of the control lane are read before the frame that does not fit.
+TEST(HealingMesh, AMismatchBehindAGoodbyeIsFoundOnce) {
+  HealingWorld job(2);
+  job.at(1).post(0, pattern(10, 1));
+  job.at(0).post(1, pattern(10, 1));
+  while (job.world[0]->told.messages.empty() || job.world[1]->told.messages.empty()) job.step();
+  for (int i = 0; i < 20; ++i) job.step();
+  std::vector<std::byte> in(1000);
+  const auto out = pattern(1000, 3);
+  Transfer received, sent;
+  job.at(0).receive(1, {9, 5}, in, received);
+  job.at(1).send(0, {9, 6}, out, sent);
+  job.at(1).leave();
+  for (int i = 0; i < 20; ++i) job.world[1]->progress();
+  job.end(1);
+  for (int i = 0; i < 1000 && received.state == Transfer::State::active; ++i) job.step();
+  EXPECT_EQ(received.state, Transfer::State::failed);
+}
+
 TEST(HealingMesh, APeerThatCannotBeConnectedWithAgainIsLost) {
   HealingWorld job(2);
   job.at(0).post(1, pattern(10, 1));
   while (job.world[1]->told.messages.empty()) job.step();
-  job.world[1]->transport.reset();          // it has ended
+  job.end(1);
   job.connectors[0]->gone.push_back({1, Status(Code::unavailable, "nobody listens there")});
   job.world[0]->progress();
   ASSERT_EQ(job.world[0]->told.lost.size(), 1u);

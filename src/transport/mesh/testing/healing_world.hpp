@@ -32,6 +32,10 @@ class TestConnector final : public Connector {
   // Connects what is sought.
   void work() {
     for (const Sought& each : std::exchange(sought, {})) {
+      if (all_[static_cast<std::size_t>(each.peer)] == nullptr) {
+        gone.push_back({each.peer, Status(Code::unavailable, "nobody listens there")});
+        continue;
+      }
       auto [mine, theirs] = tcp_pair();
       const int mark = static_cast<int>(++made_in_all % 80) * 3;
       give(*this, each.peer, each, std::move(mine), test_secret(SealKind::aes_256_gcm, mark, 0));
@@ -97,10 +101,19 @@ struct HealingWorld {
   Transport& at(int rank) { return *world[static_cast<std::size_t>(rank)]->transport; }
   // Returns whether anything moved here; threads may move more.
   bool step() {
-    for (TestConnector* connector : connectors) connector->work();
+    for (TestConnector* connector : connectors) {
+      if (connector != nullptr) connector->work();
+    }
     bool moved = false;
-    for (auto& rank : world) moved |= rank->progress();
+    for (auto& rank : world) {
+      if (rank->transport != nullptr) moved |= rank->progress();
+    }
     return moved;
+  }
+  // The rank ends without a word; nobody answers in its place.
+  void end(int rank) {
+    connectors[static_cast<std::size_t>(rank)] = nullptr;
+    world[static_cast<std::size_t>(rank)]->transport.reset();
   }
 };
 

@@ -57,6 +57,20 @@ TEST_F(PostboxTest, TagsKeepApartAndEqualTagsKeepTheirOrder) {
   }
 }
 
+TEST_F(PostboxTest, ManyReceivesOfOneTagAreServedInTheirOrder) {
+  std::array<std::array<std::byte, 1>, 5> places{};
+  std::array<Transfer, 5> transfers;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(box_.receive(7, places[i], transfers[i]), Match::waiting);
+  }
+  for (const char letter : {'a', 'b', 'c', 'd', 'e'}) {
+    EXPECT_TRUE(arrive(7, std::string_view(&letter, 1)).ok());
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(static_cast<char>(places[i][0]), static_cast<char>('a' + i));
+  }
+}
+
 TEST_F(PostboxTest, WhatIsArrivingCanStillBeTakenOver) {
   ASSERT_TRUE(box_.begin(7, 4).ok());
   EXPECT_EQ(box_.receive(7, bytes_, done_), Match::arriving);

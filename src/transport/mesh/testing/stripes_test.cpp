@@ -162,7 +162,7 @@ TEST_P(StripedMesh, ARankThatEndsInTheMiddleIsLostAndLeavesNothingAtWork) {
       job.at(1).send(0, i, out, theirs[i]);
     }
     for (int step = 0; step < 3 + round * 2; ++step) job.step();
-    job.world[1]->transport.reset();        // it has ended
+    job.end(1);
     job.connectors[0]->gone.push_back({1, Status(Code::unavailable, "nobody listens there")});
     ASSERT_TRUE(step_until(job, [&] { return !job.world[0]->told.lost.empty(); }));
     for (std::size_t i = 0; i < kMany; ++i) {

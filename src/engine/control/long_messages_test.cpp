@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/effort.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
 namespace unisono::engine {
@@ -63,6 +64,7 @@ TEST(LongMessages, PartsOfDifferentSendersDoNotMix) {
 
 // Twelve thousand names of two thousand letters: more than one control message takes, up and down.
 TEST(LongMessages, ARoundOfMoreThanAMessageIsAgreedOn) {
+  if (short_of_time()) GTEST_SKIP() << "messages of 24 MB take half a minute there";
   Options options;
   options.order = "coordinator";
   run_ranks(2, [](Engine& engine) {

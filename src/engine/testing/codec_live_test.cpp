@@ -78,7 +78,7 @@ class CodecLive : public testing::TestWithParam<Path> {
 
 template <typename T>
 void expect_all_sizes(Engine& engine, const Path& path) {
-  for (const std::size_t count : {0, 1, 40, 5000, 70'001, short_of_time() ? 200'000 : 1'500'000}) {
+  for (const std::size_t count : {0, 1, 40, 5000, 70'001, short_of_time() ? 200'000 : 800'000}) {
     for (const double prescale : {1.0, 0.3}) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average, ReduceOp::max}) {
         if (count > 100'000 && op != ReduceOp::average) continue;
@@ -97,6 +97,7 @@ void expect_all_sizes(Engine& engine, const Path& path) {
 
 TEST_P(CodecLive, EveryRankGetsTheBitsOfTheOracle) {
   run([this](Engine& engine) { expect_all_sizes<float>(engine, GetParam()); });
+  if (short_of_time()) return;              // the way is the same
   run([this](Engine& engine) { expect_all_sizes<double>(engine, GetParam()); });
 }
 

@@ -249,7 +249,7 @@ TEST_P(WithoutMemory, EveryTicketIsAnsweredWhereverItRunsOut) {
   if (way == Way::messages) options.transport = "tcp";
   if (way == Way::two_teams) options.teams = 2;
   // A job under a sanitiser takes ten times as long; make test-long has the time for each of them.
-  const int stride = short_of_time() ? 4 : has_time() ? 1 : 2;
+  const int stride = short_of_time() ? 9 : has_time() ? 1 : 3;
   int quiet = 0, strikes = 0;
   for (int after = 0; after < 2000 && quiet < 3; after += stride) {
     const bool struck = job_without_memory(options, who, after, count);

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/data/text.hpp"
+#include "base/testing/effort.hpp"
 #include "engine/testing/thread_ranks.hpp"
 
 namespace unisono::engine {
@@ -52,7 +53,7 @@ void expect_flat(Engine& engine, int cycles, Cycle cycle) {
 
 TEST(Reuse, AThousandProcessSetsOneAfterTheOtherStayInSharedMemory) {
   run_ranks(3, [](Engine& engine) {
-    expect_flat(engine, 1000, [&](int i) {
+    expect_flat(engine, short_of_time() ? 150 : 1000, [&](int i) {
       std::vector<Rank> ranks{0, 1, 2};
       if (i % 4 != 0) ranks.erase(ranks.begin() + i % 3);
       auto set = engine.add_process_set(ranks);
@@ -74,7 +75,7 @@ TEST(Reuse, AThousandProcessSetsOneAfterTheOtherStayInSharedMemory) {
 
 TEST(Reuse, AThousandPersistentOperationsOneAfterTheOtherStayInSharedMemory) {
   run_ranks(2, [](Engine& engine) {
-    expect_flat(engine, 1000, [&](int i) {
+    expect_flat(engine, short_of_time() ? 150 : 1000, [&](int i) {
       Floats data(i % 2 == 0 ? 4 : 50'000, static_cast<float>(i));
       auto op = engine.prepare_allreduce<float>("p", data, {.op = ReduceOp::sum});
       ASSERT_TRUE(op.ok()) << op.status().to_string();

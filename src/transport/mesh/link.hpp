@@ -45,8 +45,8 @@ class Link {
   struct Pumped {
     bool moved = false;
     bool ended = false;  // the stream is at its end
-    bool closed = false; // ended: the peer closed it, having read what was there
     Status why;          // why it ended, or what was wrong with a frame
+    bool closed = false; // ended: the peer closed it, having read what was there
   };
 
   // Payloads are checked unless the stream says that it keeps bytes as they are. Without a stream

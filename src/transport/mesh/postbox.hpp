@@ -34,7 +34,7 @@ class Postbox {
     } kind = waiting;
     std::size_t stripe = 0;             // arriving: where
     Status disagreement;                // mismatch: what came and what was expected
-    friend bool operator==(const Match& match, Kind kind) { return match.kind == kind; }
+    friend bool operator==(const Match& match, Kind wanted) { return match.kind == wanted; }
   };
 
   Match receive(Label label, std::span<std::byte> bytes, Transfer& done);

@@ -200,10 +200,12 @@ std::unique_ptr<Kind> make_kind(Engine& engine, const std::string& kind) {
 
 }  // namespace
 
-Failed loop_until_failure(Engine& engine, const std::string& name) {
+Failed loop_until_failure(Engine& engine, const std::string& name,
+                          const std::function<void()>& begins) {
   Failed failed;
   const std::unique_ptr<Kind> kind = make_kind(engine, name);
   if (kind == nullptr) return failed;
+  begins();
   for (; failed.status.ok() && failed.wrong == 0; ++failed.round) {
     const std::vector<Ticket> tickets = kind->start(failed.round);
     for (std::size_t i = 0; i < tickets.size(); ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "unisono/unisono.hpp"
@@ -21,4 +22,6 @@ struct Failed {
 };
 
 // kind: tiny, user, arena, fused, persistent, broadcast, allgather, reducescatter, alltoall, barrier.
-Failed loop_until_failure(unisono::Engine& engine, const std::string& kind);
+// begins: called when what the kind needs has been prepared.
+Failed loop_until_failure(unisono::Engine& engine, const std::string& kind,
+                          const std::function<void()>& begins);

@@ -296,8 +296,12 @@ void mismatch(Engine& engine, const Arguments& arguments) {
   tell_status("after", engine.rank(), after).flag("right", one[0] == engine.size()).print();
 }
 
+void tell_ready(const Engine& engine) {
+  JsonLine("ready", engine.rank()).number("pid", ::getpid()).print();
+}
+
 void loop_kind(Engine& engine, const Arguments& arguments) {
-  const Failed failed = loop_until_failure(engine, arguments.text("what", ""));
+  const Failed failed = loop_until_failure(engine, arguments.text("what", ""), [&] { tell_ready(engine); });
   tell_status("error", engine.rank(), failed.status)
       .number("at_ns", failed.at_ns)
       .number("round", failed.round)
@@ -329,7 +333,8 @@ int run(const std::string& mode, const Arguments& arguments) {
       !how.empty() && engine.rank() == static_cast<int>(arguments.number("holder_rank", 0))) {
     start_holder(how, engine.rank());
   }
-  JsonLine("ready", engine.rank()).number("pid", ::getpid()).print();
+  // Whoever kills this rank waits for it; some kinds have something to prepare before.
+  if (mode != "kind") tell_ready(engine);
   const std::string dtype = arguments.text("dtype", "float32");
   if (mode == "mismatch") {
     mismatch(engine, arguments);

@@ -163,7 +163,8 @@ TEST(HostsAlltoall, SendsOneBundleForEachPairOfHostsAndPlaces) {
   std::vector<Buffer> in(n, Buffer(n * 100)), out = in;
   Machines machines;
   for (std::size_t i = 0; i < n; ++i) {
-    machines.push_back(make_alltoall(hosts.context(i, 1), {in[i], counts, out[i], counts, sent}));
+    machines.push_back(make_alltoall(hosts.context(i, 1), {in[i], counts, out[i], counts, sent},
+                                     "hierarchical"));
   }
   hosts.run(machines);
   EXPECT_EQ(hosts.hub.messages(), n * 2);

@@ -301,7 +301,8 @@ void tell_ready(const Engine& engine) {
 }
 
 void loop_kind(Engine& engine, const Arguments& arguments) {
-  const Failed failed = loop_until_failure(engine, arguments.text("what", ""), [&] { tell_ready(engine); });
+  const Failed failed = loop_until_failure(engine, arguments.text("what", ""),
+                                           [&] { tell_ready(engine); });
   tell_status("error", engine.rank(), failed.status)
       .number("at_ns", failed.at_ns)
       .number("round", failed.round)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts for a benchmark: network namespaces, each with a wire of the same rate both ways. Two are
-joined by one wire, more by a switch."""
+"""Hosts for a benchmark: network namespaces, of which each sends at a given rate. Two are joined by one
+wire, more by a switch, whose ports may have that rate, too."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _shape(name: str, device: str, rate: str) -> None:
         "burst", "128kb", "latency", "50ms")
 
 
-def _wire(names: list[str], switch: str, rate: str) -> None:
+def _wire(names: list[str], switch: str, rate: str, ports: bool) -> None:
     if len(names) == 2:
         _sh("ip", "-n", names[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0",
             "netns", names[1])
@@ -52,7 +52,8 @@ def _wire(names: list[str], switch: str, rate: str) -> None:
             _sh("ip", "-n", name, "link", "add", "eth0", "type", "veth", "peer", "name",
                 f"port{host}", "netns", switch)
             _sh("ip", "-n", switch, "link", "set", f"port{host}", "master", "switch", "up")
-            _shape(switch, f"port{host}", rate)  # what comes to the host
+            if ports:
+                _shape(switch, f"port{host}", rate)  # what comes to the host
     for host, name in enumerate(names):
         _sh("ip", "-n", name, "addr", "add", f"{address(host)}/24", "dev", "eth0")
         for device in ("eth0", "lo"):
@@ -61,8 +62,8 @@ def _wire(names: list[str], switch: str, rate: str) -> None:
 
 
 @contextlib.contextmanager
-def joined(rate: str = "1gbit", hosts: int = 2) -> Iterator[Inside]:
-    """Nothing where namespaces cannot be made."""
+def joined(rate: str = "1gbit", hosts: int = 2, ports: bool = False) -> Iterator[Inside]:
+    """Nothing where namespaces cannot be made. ports: limits what comes to a host as well."""
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("tc"):
         yield []
         return
@@ -73,7 +74,7 @@ def joined(rate: str = "1gbit", hosts: int = 2) -> Iterator[Inside]:
         BACKLOG.write_text(BACKLOG_PACKETS)
         for name in names:
             _sh("ip", "netns", "add", name)
-        _wire(names, switch, rate)
+        _wire(names, switch, rate, ports)
         yield [["ip", "netns", "exec", name] for name in names]
     finally:
         BACKLOG.write_text(backlog)

@@ -188,6 +188,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--ranks", type=int, default=1, help="of each host")
     parser.add_argument("--rate", default="1gbit", help="of the wires, as tc writes it")
+    parser.add_argument("--ports", action="store_true",
+                        help="more than two hosts: the switch limits what comes to each of them, too")
     parser.add_argument("--bytes", default="16M")
     parser.add_argument("--cases", default="auto",
                         help=f"algorithms, or {', '.join([*CASES, 'gloo', *MPI])}")
@@ -231,7 +233,7 @@ def main() -> None:
     given = arguments()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
     print(f"{given.hosts} hosts x {given.ranks} ranks, {given.rate}; {machine}")
-    with hosts.joined(given.rate, given.hosts) as inside, tempfile.TemporaryDirectory() as folder:
+    with hosts.joined(given.rate, given.hosts, given.ports) as inside, tempfile.TemporaryDirectory() as folder:
         if not inside:
             sys.exit("network namespaces cannot be made here; run as root, with ip and tc")
         job = Job(inside, hosts.remote_shell(inside, folder), given.ranks)

@@ -233,7 +233,8 @@ def main() -> None:
     given = arguments()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
     print(f"{given.hosts} hosts x {given.ranks} ranks, {given.rate}; {machine}")
-    with hosts.joined(given.rate, given.hosts, given.ports) as inside, tempfile.TemporaryDirectory() as folder:
+    with hosts.joined(given.rate, given.hosts, given.ports) as inside, \
+            tempfile.TemporaryDirectory() as folder:
         if not inside:
             sys.exit("network namespaces cannot be made here; run as root, with ip and tc")
         job = Job(inside, hosts.remote_shell(inside, folder), given.ranks)

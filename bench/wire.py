@@ -7,7 +7,7 @@ others take.
 Hosts are network namespaces with wires shaped to --rate; every case is measured in turn, --rounds
 times. Needs root. Examples:
   bench/wire.py
-  bench/wire.py --hosts 4 --cases plain,auth,gloo,openmpi
+  bench/wire.py --hosts 4 --cases plain,auth,gloo
   bench/wire.py --hosts 8 --rate 100mbit --cases plain,gloo --json wire.json
   bench/wire.py --ranks 2 --cases ring,hierarchical,direct --bytes 1M,16M
   bench/wire.py --hosts 4 --bytes 8,64K,1M,16M --explain

@@ -15,8 +15,7 @@ times. Needs root. Examples:
 The limit is 2 (h-1)/h of the bytes at the rate, for h hosts, without any header. "cpu" is what all
 ranks together computed, in cores: where it comes near the cores of the machine, the hosts slow each
 other down. --explain shows what was predicted for each algorithm that was tried, beside what it took,
-and measures nothing else. Open MPI and MPICH are run with the Python that UNISONO_PEER_OPENMPI_PYTHON and
-UNISONO_PEER_MPICH_PYTHON name (with mpi4py; mpirun lies beside it, or on PATH), Gloo with this one.
+and measures nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import os
 import pathlib
 import platform
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -72,12 +70,6 @@ dist.init_process_group("gloo", init_method="tcp://MASTER:29517", rank=rank, wor
 barrier = dist.barrier
 def allreduce(data): dist.all_reduce(torch.from_numpy(data))
 """, "dist.destroy_process_group()"),
-    "mpi": ("""
-from mpi4py import MPI
-world = MPI.COMM_WORLD
-rank, ranks, barrier = world.Get_rank(), world.Get_size(), world.Barrier
-def allreduce(data): world.Allreduce(MPI.IN_PLACE, data)
-""", ""),
 }
 EXPLAIN = """
 import sys, numpy as np, unisono
@@ -95,7 +87,6 @@ CASES = {
     "auth": {},
     "encrypt": {"UNISONO_ENCRYPT": "1"},
 }
-MPI = ("openmpi", "mpich")
 
 
 class Job(NamedTuple):
@@ -114,26 +105,6 @@ def bytes_of(text: str) -> int:
     return int(text[:-1] if factor > 1 else text) * factor
 
 
-def peer_python(case: str) -> str:
-    return os.environ.get(f"UNISONO_PEER_{case.upper()}_PYTHON", sys.executable)
-
-
-def mpi_line(job: Job, case: str) -> list[str]:
-    python = pathlib.Path(peer_python(case))
-    beside = python.parent / "mpirun"
-    mpirun = str(beside) if beside.exists() else shutil.which("mpirun")
-    if mpirun is None:
-        sys.exit(f"{case}: no mpirun beside {python}, nor on PATH; see --help")
-    where = [f"{hosts.address(host)}:{job.ranks}" for host in range(len(job.inside))]
-    count = str(job.ranks * len(job.inside))
-    if case == "openmpi":
-        return [mpirun, "--allow-run-as-root", "-np", count, "--host", ",".join(where), "--mca",
-                "plm_rsh_agent", job.shell, "--mca", "btl", "self,tcp", "--mca", "pml", "ob1",
-                "--mca", "btl_tcp_if_include", "eth0", str(python)]
-    return [mpirun, "-launcher", "rsh", "-launcher-exec", job.shell, "-iface", "eth0", "-n", count,
-            "-hosts", ",".join(where), str(python)]
-
-
 def unisono_line(job: Job) -> list[str]:
     where = ",".join(f"{hosts.address(host)}:{job.ranks}" for host in range(len(job.inside)))
     return [str(UNISONO), "run", "-np", str(job.ranks * len(job.inside)), "-H", where, "--rsh",
@@ -142,20 +113,13 @@ def unisono_line(job: Job) -> list[str]:
 
 def measure(job: Job, case: str, size: int, times: int) -> tuple[list[float], list[float]]:
     """The times of rank 0, and the CPU time of all ranks for the same operations."""
-    options: dict[str, str] = {}
-    if case in MPI:
-        line, script = mpi_line(job, case), body("mpi")
-        # The hosts have one name, by which MPICH would take them for one and use its memory.
-        options = {"MPIR_CVAR_NOLOCAL": "1"}
-    elif case == "gloo":
+    if case == "gloo":
         # The launcher alone is unisono's; its variables tell the ranks who they are.
-        line, script = unisono_line(job), body("gloo")
-        options = {"GLOO_SOCKET_IFNAME": "eth0"}
+        script, options = body("gloo"), {"GLOO_SOCKET_IFNAME": "eth0"}
     else:
         # A case that is no way to guard frames is an algorithm.
-        line, script = unisono_line(job), body("unisono")
-        options = CASES.get(case, {"UNISONO_ALGORITHM": case})
-    done = subprocess.run([*job.inside[0], *line, "-c", script, str(size), str(times)],
+        script, options = body("unisono"), CASES.get(case, {"UNISONO_ALGORITHM": case})
+    done = subprocess.run([*job.inside[0], *unisono_line(job), "-c", script, str(size), str(times)],
                           env={**os.environ, **options}, capture_output=True, text=True,
                           timeout=900, check=False)
     if done.returncode != 0:
@@ -192,7 +156,7 @@ def arguments() -> argparse.Namespace:
                         help="more than two hosts: the switch limits what comes to each of them, too")
     parser.add_argument("--bytes", default="16M")
     parser.add_argument("--cases", default="auto",
-                        help=f"algorithms, or {', '.join([*CASES, 'gloo', *MPI])}")
+                        help=f"algorithms, or {', '.join([*CASES, 'gloo'])}")
     parser.add_argument("--times", type=int, default=5, help="in one job")
     parser.add_argument("--rounds", type=int, default=3, help="jobs of each case, in turn")
     parser.add_argument("--explain", action="store_true", help="what was predicted, and what it took")

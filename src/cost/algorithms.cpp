@@ -227,30 +227,32 @@ const Form& form_of(const Rows& rows, std::string_view algorithm) {
   return row->make;
 }
 
+template <typename Rows>
+double predicted(const Rows& rows, std::string_view algorithm, const Layout& layout,
+                 std::size_t bytes, const Costs& costs) {
+  return layout.n < 2 ? 0 : form_of(rows, algorithm).seconds(Case(layout, bytes, costs));
+}
+
 }  // namespace
 
 double predict_allreduce(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                          const Costs& costs) {
-  if (layout.n < 2) return 0;
-  return form_of(kAllreduceForms, algorithm).seconds(Case(layout, bytes, costs));
+  return predicted(kAllreduceForms, algorithm, layout, bytes, costs);
 }
 
 double predict_allgather(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                          const Costs& costs) {
-  if (layout.n < 2) return 0;
-  return form_of(kAllgatherForms, algorithm).seconds(Case(layout, bytes, costs));
+  return predicted(kAllgatherForms, algorithm, layout, bytes, costs);
 }
 
 double predict_reducescatter(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                              const Costs& costs) {
-  if (layout.n < 2) return 0;
-  return form_of(kReducescatterForms, algorithm).seconds(Case(layout, bytes, costs));
+  return predicted(kReducescatterForms, algorithm, layout, bytes, costs);
 }
 
 double predict_alltoall(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                         const Costs& costs) {
-  if (layout.n < 2) return 0;
-  return form_of(kAlltoallForms, algorithm).seconds(Case(layout, bytes, costs));
+  return predicted(kAlltoallForms, algorithm, layout, bytes, costs);
 }
 
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,

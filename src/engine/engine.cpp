@@ -233,8 +233,7 @@ std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes, std:
 }
 
 Result<std::vector<std::string>> published_addresses(std::string_view wanted) {
-  const bool any = wanted == "0.0.0.0" || wanted == "::";
-  return rendezvous::addresses_to_publish(rendezvous::interface_addresses(), any ? "" : wanted);
+  return rendezvous::addresses_to_publish(rendezvous::interface_addresses(), wanted);
 }
 
 std::string_view version() { return UNISONO_VERSION; }

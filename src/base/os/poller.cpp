@@ -13,6 +13,7 @@
 
 namespace unisono {
 namespace {
+constexpr int kEventsMax = 64;                // that one look takes
 constexpr std::uint64_t kStreams = UINT64_MAX;  // the key of the set of streams in the other set
 
 epoll_event event_for(std::uint64_t key, bool read, bool write) {
@@ -85,24 +86,22 @@ std::vector<Poller::Ready> Poller::wait(Nanos limit) {
 
 void Poller::ready_streams(std::vector<std::uint64_t>& keys) {
   if (stream_count_.load(std::memory_order_relaxed) == 0) return;
-  constexpr int kMax = 64;
-  epoll_event events[kMax];
-  const int n = ::epoll_wait(streams_.get(), events, kMax, 0);
+  epoll_event events[kEventsMax];
+  const int n = ::epoll_wait(streams_.get(), events, kEventsMax, 0);
   for (int i = 0; i < n; ++i) keys.push_back(events[i].data.u64);
 }
 
 void Poller::collect(const Fd& epoll, Nanos limit, std::vector<Ready>& ready) {
-  constexpr int kMax = 64;
-  epoll_event events[kMax];
+  epoll_event events[kEventsMax];
   int n = -1;
   if (!coarse_.load(std::memory_order_relaxed)) {
-    n = wait_finely(epoll.get(), events, kMax, limit);
+    n = wait_finely(epoll.get(), events, kEventsMax, limit);
     // Older sandboxes refuse unknown calls with EPERM, which a wait never returns otherwise.
     if (n < 0 && (errno == ENOSYS || errno == EPERM))
       coarse_.store(true, std::memory_order_relaxed);
   }
   if (coarse_.load(std::memory_order_relaxed)) {
-    n = wait_coarsely(epoll.get(), events, kMax, limit);
+    n = wait_coarsely(epoll.get(), events, kEventsMax, limit);
   }
   UNISONO_CHECK(n >= 0 || errno == EINTR);
   for (int i = 0; i < n; ++i) {

@@ -77,6 +77,23 @@ struct HostsWork {
     return make_allreduce("hierarchical", context, DType::f32, ReduceOp::sum, h.in);
   }
 
+  // On all members at once; `odd` runs another bucket.
+  struct Started {
+    std::vector<HostsHolding> held;
+    std::vector<std::unique_ptr<CollectiveMachine>> machines;
+  };
+  Started started(Hosts& hosts, std::size_t odd = SIZE_MAX) const {
+    Started all;
+    all.held.reserve(n);                    // machines work on what they hold
+    for (std::size_t i = 0; i < n; ++i) {
+      all.held.push_back(holding(i));
+      MoveContext context = hosts.context(i, 1);
+      if (i == odd) context.identity += 0x1000000;
+      all.machines.push_back(make(context, all.held[i]));
+    }
+    return all;
+  }
+
   std::string_view kind;
   std::size_t n, part;
   std::vector<Buffer> inputs, wants;
@@ -146,13 +163,9 @@ TEST(HostsAfterCompletion, AMemberMayBeAbandonedInTheMiddle) {
         Hosts hosts(sizes, ++seed, true);
         const std::size_t n = hosts.sets.size(), leaver = seed % n;
         const HostsWork work(kind, n, 12'345, hosts.hub.rng());
-        std::vector<HostsHolding> held;
-        held.reserve(n);
-        std::vector<std::unique_ptr<CollectiveMachine>> machines;
-        for (std::size_t i = 0; i < n; ++i) {
-          held.push_back(work.holding(i));
-          machines.push_back(work.make(hosts.context(i, 1), held[i]));
-        }
+        HostsWork::Started all = work.started(hosts);
+        auto& machines = all.machines;
+        auto& held = all.held;
         const auto turn = [&](std::size_t i) {
           if (machines[i] != nullptr && machines[i]->step() == Step::finished) {
             EXPECT_EQ(work.in_place() ? held[i].in : held[i].out, work.wants[i]);
@@ -195,13 +208,8 @@ TEST(HostsAfterCompletion, WhoeverNeedsALostMemberWaits) {
       Hosts hosts(sizes, ++seed);
       const std::size_t n = hosts.sets.size(), lost = n - 1;
       const HostsWork work(kind, n, 12'345, hosts.hub.rng());
-      std::vector<HostsHolding> held;
-      held.reserve(n);
-      std::vector<std::unique_ptr<CollectiveMachine>> machines;
-      for (std::size_t i = 0; i < n; ++i) {
-        held.push_back(work.holding(i));
-        machines.push_back(work.make(hosts.context(i, 1), held[i]));
-      }
+      HostsWork::Started all = work.started(hosts);
+      auto& machines = all.machines;
       hosts.hub.lose(static_cast<Rank>(lost));
       for (int k = 0; k < 100; ++k) {
         for (std::size_t i = 0; i < lost; ++i) static_cast<void>(machines[i]->step());
@@ -228,15 +236,8 @@ TEST(HostsAfterCompletion, MembersAtAnotherBucketAreRefused) {
         Hosts hosts(sizes, ++seed);
         const std::size_t n = hosts.sets.size(), odd = first ? 0 : n - 1;
         const HostsWork work(kind, n, 12'345, hosts.hub.rng());
-        std::vector<HostsHolding> held;
-        held.reserve(n);
-        std::vector<std::unique_ptr<CollectiveMachine>> machines;
-        for (std::size_t i = 0; i < n; ++i) {
-          held.push_back(work.holding(i));
-          MoveContext context = hosts.context(i, 1);
-          if (i == odd) context.identity += 0x1000000;
-          machines.push_back(work.make(context, held[i]));
-        }
+        HostsWork::Started all = work.started(hosts, odd);
+        auto& machines = all.machines;
         std::size_t refused = 0;
         for (int k = 0; k < 100; ++k) {
           for (auto& machine : machines) static_cast<void>(machine->step());

@@ -33,10 +33,6 @@ namespace {
 constexpr Nanos kLookAgain{5'000'000};
 constexpr Nanos kProbePatience{2'000'000'000};
 
-bool is_any_address(const std::string& host) {
-  return host == "0.0.0.0" || host == "::";
-}
-
 // How this rank reaches rank 0, or how it is reached when it is rank 0 itself.
 struct Door {
   std::vector<InterfaceAddress> here = interface_addresses();
@@ -48,11 +44,11 @@ struct Door {
 
 // Listens where others can reach this rank; `bind_host` as addresses_to_publish() takes it.
 Status open_listener(const std::string& bind_host, int port, Door& door) {
-  const std::string wanted = is_any_address(bind_host) ? "" : bind_host;
-  auto seen_as = addresses_to_publish(door.here, wanted);
+  auto seen_as = addresses_to_publish(door.here, bind_host);
   if (!seen_as) return seen_as.status();
-  auto listener = seen_as->size() == 1 && !wanted.empty() ? listen_tcp(seen_as->front(), port)
-                                                          : listen_everywhere(port);
+  const bool everywhere =
+      seen_as->size() != 1 || bind_host.empty() || is_any_address(bind_host);
+  auto listener = everywhere ? listen_everywhere(port) : listen_tcp(seen_as->front(), port);
   if (!listener) return listener.status();
   const auto bound = port_of(*listener);
   if (!bound) return bound.status();

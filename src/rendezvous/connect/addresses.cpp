@@ -139,10 +139,12 @@ std::vector<InterfaceAddress> interface_addresses() {
   return all;
 }
 
+bool is_any_address(std::string_view host) { return host == "0.0.0.0" || host == "::"; }
+
 Result<std::vector<std::string>> addresses_to_publish(const std::vector<InterfaceAddress>& here,
                                                       std::string_view wanted) {
   std::vector<InterfaceAddress> chosen;
-  if (wanted.empty()) {
+  if (wanted.empty() || is_any_address(wanted)) {
     std::ranges::copy_if(here, std::back_inserter(chosen), [](const InterfaceAddress& each) {
       return is_usable(each) && !each.loopback;
     });

@@ -24,8 +24,11 @@ struct InterfaceAddress {
 };
 std::vector<InterfaceAddress> interface_addresses();
 
-// What this machine publishes: "" means every address that others may reach; otherwise the name of
-// an interface, a network such as 10.0.0.0/8, an address, or the name of a host. Loopback only when
+// Whether it stands for all addresses of a host, of either family.
+bool is_any_address(std::string_view host);
+
+// What this machine publishes: "" or any address means every one that others may reach; otherwise the
+// name of an interface, a network such as 10.0.0.0/8, an address, or the name of a host. Loopback only when
 // it is named, since it leads every other host to itself. At least one, or an error that lists what
 // is there.
 Result<std::vector<std::string>> addresses_to_publish(const std::vector<InterfaceAddress>& here,

@@ -322,7 +322,6 @@ Status Connector::connect_by_tcp() {
   return {};
 }
 
-
 Status Connector::never_connected(Rank peer, const std::string& last) const {
   const PeerRecord& record = peer_records_[static_cast<std::size_t>(peer)];
   return Status(Code::timed_out,

@@ -50,6 +50,25 @@ TEST_P(Hierarchical, GivesEveryRankTheSum) {
   }
 }
 
+// Of one allreduce: the same bits on all ranks, and the right ones.
+void expect_one_result(Hosts& hosts, std::uint64_t bucket, DType dtype, ReduceOp op,
+                       std::size_t count) {
+  const std::size_t ranks = hosts.sets.size();
+  const auto parts = random_parts(ranks, dtype, count, hosts.hub.rng());
+  auto data = parts;
+  std::vector<std::unique_ptr<CollectiveMachine>> machines;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    machines.push_back(make_allreduce("hierarchical", hosts.context(i, bucket), dtype, op, data[i]));
+  }
+  hosts.run(machines);
+  for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
+  if (order_matters(dtype, op)) {
+    expect_rounded_once(dtype, op, parts, data[0]);
+  } else {
+    ASSERT_EQ(data[0], reduced_in_member_order(dtype, op, parts));
+  }
+}
+
 // Every number of ranks that can be divided among hosts, up to 18.
 TEST(HierarchicalContract, ForEveryHostCountDTypeAndOperator) {
   std::uint64_t seed = 100;
@@ -64,21 +83,7 @@ TEST(HierarchicalContract, ForEveryHostCountDTypeAndOperator) {
           if (count > 1000 && !has_time()) continue;
           SCOPED_TRACE(cat(count_of_hosts, "x", each, " ", name_of(element), " ", name_of(op), " ",
                            count, " seed ", ++seed));
-          const std::size_t ranks = hosts.sets.size();
-          const auto parts = random_parts(ranks, element, count, hosts.hub.rng());
-          auto data = parts;
-          std::vector<std::unique_ptr<CollectiveMachine>> machines;
-          for (std::size_t i = 0; i < ranks; ++i) {
-            machines.push_back(
-                make_allreduce("hierarchical", hosts.context(i, seed), element, op, data[i]));
-          }
-          hosts.run(machines);
-          for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
-          if (order_matters(element, op)) {
-            expect_rounded_once(element, op, parts, data[0]);
-          } else {
-            ASSERT_EQ(data[0], reduced_in_member_order(element, op, parts));
-          }
+          expect_one_result(hosts, seed, element, op, count);
           if (HasFailure()) return;
         }
         if (short_of_time()) break;
@@ -106,20 +111,7 @@ TEST(HierarchicalContract, OnUnequalHostsForEveryDTypeAndOperator) {
           if (count > 1000 && !has_time() && (!few || short_of_time())) continue;
           SCOPED_TRACE(cat(join_text(sizes), " ", name_of(element), " ", name_of(op), " ", count,
                            " seed ", ++seed));
-          const auto parts = random_parts(ranks, element, count, hosts.hub.rng());
-          auto data = parts;
-          std::vector<std::unique_ptr<CollectiveMachine>> machines;
-          for (std::size_t i = 0; i < ranks; ++i) {
-            machines.push_back(
-                make_allreduce("hierarchical", hosts.context(i, seed), element, op, data[i]));
-          }
-          hosts.run(machines);
-          for (const auto& result : data) ASSERT_EQ(result, data[0]) << "ranks differ";
-          if (order_matters(element, op)) {
-            expect_rounded_once(element, op, parts, data[0]);
-          } else {
-            ASSERT_EQ(data[0], reduced_in_member_order(element, op, parts));
-          }
+          expect_one_result(hosts, seed, element, op, count);
           if (HasFailure()) return;
         }
       }

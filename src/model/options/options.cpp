@@ -73,8 +73,9 @@ constexpr Entry kEntries[] = {
       "Which broken connections are made again."},
      &Options::heal},
     {{"connections", "UNISONO_CONNECTIONS", "", count_or_auto(1, 8), true,
-      "How many TCP connections share the data between two ranks. auto: 4 where the network is "
-      "faster than 10 Gbit/s, else 1; 1 also where ranks connect on first use."},
+      "How many TCP connections share the data between two ranks. auto: 5 where the network is "
+      "faster than 10 Gbit/s, or is loopback and each rank has 4 cores; else 1, and also where ranks "
+      "connect on first use."},
      &Options::connections},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
       "The allreduce algorithm over messages; ranks that share memory need none."},
@@ -146,8 +147,9 @@ constexpr Entry kEntries[] = {
       "How long a waiting thread looks again before it sleeps. auto: by the cores it may use."},
      &Options::spin_us},
     {{"io_threads", "UNISONO_IO_THREADS", "", count_or_auto(0, 8), false,
-      "How many threads move data over TCP beside the engine's. auto: one for two connections "
-      "where there are several, and 4 cores for each rank of this host; else 0."},
+      "How many threads move data over TCP beside the engine's. auto: one for each connection "
+      "but the first, where there are 4 cores for each rank of this host, and a core for each thread; "
+      "else 0."},
      &Options::io_threads},
     {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "

@@ -18,6 +18,7 @@ SegmentStream::SegmentStream(const MoveContext& context, int member, Phase phase
 void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segment_bytes) {
   way_ = Way::bytes_out;
   source_ = bytes;
+  length_ = transport::length_of(bytes.size());
   segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
   segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
@@ -25,6 +26,7 @@ void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segm
 void SegmentStream::receive_into(std::span<std::byte> bytes, std::size_t segment_bytes) {
   way_ = Way::bytes_in;
   target_ = bytes;
+  length_ = transport::length_of(bytes.size());
   segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
   segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
@@ -49,6 +51,10 @@ void SegmentStream::use(std::span<const Segment> list, Way way) {
   way_ = way;
   list_ = list;
   segments_ = list.size();
+  std::size_t bytes = 0;
+  const bool outputs = way == Way::outputs_out || way == Way::outputs_in;
+  for (const Segment& segment : list) bytes += outputs ? segment.out.size() : segment.in.size();
+  length_ = transport::length_of(bytes);
 }
 
 void SegmentStream::advance(std::size_t limit, Pass& pass) {
@@ -83,7 +89,7 @@ std::span<std::byte> SegmentStream::target(std::size_t segment) const {
 
 void SegmentStream::open(std::size_t segment) {
   const transport::Label label{
-      tags::pack(context_->set, context_->bucket, tags::step_of(phase_, segment)),
+      tags::pack(context_->set, context_->bucket, tags::step_of(phase_, length_, segment)),
       context_->identity};
   transport::Transfer& transfer = transfers_[segment % kWindow];
   transfer.state = transport::Transfer::State::idle;

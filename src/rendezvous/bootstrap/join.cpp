@@ -14,6 +14,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/data/text.hpp"
+#include "base/os/cpu.hpp"
 #include "rendezvous/connect/connect.hpp"
 #include "rendezvous/connect/measure.hpp"
 #include "rendezvous/bootstrap/root_exchange.hpp"
@@ -235,7 +236,9 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   job.overlay = overlay_of(options, launched.identity.size);
   auto connected =
       connect_peers({bootstrap, root_exchange, poller, bell, job.neighbourhood.get(), door.here,
-                     job.overlay, stripes_for(options, mine, door.here, job.overlay.has_value()),
+                     job.overlay,
+                     stripes_for(options, mine, door.here,
+                                 {job.overlay.has_value(), launched.identity.size, usable_cores()}),
                      deadline},
                     met->peer_records, self, options);
   if (!connected) return connected.status();

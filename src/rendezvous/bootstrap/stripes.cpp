@@ -12,8 +12,11 @@
 namespace unisono::rendezvous {
 namespace {
 constexpr long kOneIsEnoughMbits = 10'000;
-constexpr std::size_t kStripesOfFastNetworks = 4;
+// One for what is short, which the engine's thread serves itself, and four more.
+constexpr std::size_t kStripesOfFastNetworks = 5;
 constexpr int kCoresPerRank = 4;            // with fewer, a further thread only takes turns
+
+bool enough(int cores, int ranks) { return cores >= kCoresPerRank * std::max(ranks, 1); }
 }  // namespace
 
 long interface_mbits(const std::string& interface) {
@@ -24,19 +27,21 @@ long interface_mbits(const std::string& interface) {
 }
 
 std::size_t stripes_for(const Options& options, const PeerRecord& self,
-                        const std::vector<InterfaceAddress>& here, bool on_first_use,
+                        const std::vector<InterfaceAddress>& here, StripeQuestion question,
                         const std::function<long(const std::string&)>& mbits) {
   if (options.connections >= 0) return static_cast<std::size_t>(options.connections);
   const auto listens_at = parse_addresses(self.addresses);
-  if (on_first_use || !listens_at) return 1;
-  long fastest = 0;
+  if (question.on_first_use || !listens_at) return 1;
+  bool fast = false;
   for (const InterfaceAddress& each : here) {
     const bool used = std::ranges::any_of(listens_at.value(), [&](const HostPort& at) {
       return at.host == each.address;
     });
-    if (used && each.up && !each.loopback) fastest = std::max(fastest, mbits(each.interface));
+    if (!used || !each.up) continue;
+    fast |= each.loopback ? enough(question.cores, question.ranks)
+                          : mbits(each.interface) > kOneIsEnoughMbits;
   }
-  return fastest > kOneIsEnoughMbits ? kStripesOfFastNetworks : 1;
+  return fast ? kStripesOfFastNetworks : 1;
 }
 
 Result<std::size_t> agree_on_stripes(RootExchange& root_exchange, const Options& options,
@@ -61,8 +66,9 @@ Result<std::size_t> agree_on_stripes(RootExchange& root_exchange, const Options&
 
 std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size, int cores) {
   if (options.io_threads >= 0) return static_cast<std::size_t>(options.io_threads);
-  const bool few = cores < kCoresPerRank * std::max(local_size, 1);
-  return stripes == 1 || few ? 0 : (stripes + 1) / 2;
+  if (stripes == 1 || !enough(cores, local_size)) return 0;
+  const int each = cores / std::max(local_size, 1);
+  return std::min<std::size_t>(stripes - 1, static_cast<std::size_t>(each - 1));
 }
 
 std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size) {

@@ -16,10 +16,10 @@ const std::vector<InterfaceAddress> kInterfaces{
 };
 
 std::size_t proposed(const std::string& addresses, std::map<std::string, long> mbits,
-                     bool on_first_use = false) {
+                     StripeQuestion question = {}) {
   PeerRecord self;
   self.addresses = addresses;
-  return stripes_for({}, self, kInterfaces, on_first_use,
+  return stripes_for({}, self, kInterfaces, question,
                      [&](const std::string& interface) { return mbits[interface]; });
 }
 
@@ -32,16 +32,22 @@ TEST(Stripes, OneWhereTheNetworkIsSlowOrUnknown) {
 }
 
 TEST(Stripes, FourWhereItIsFast) {
-  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 25'000}}), 4u);
-  EXPECT_EQ(proposed("10.0.0.1:1,10.1.0.1:1", {{"eth0", 1'000}, {"fast0", 100'000}}), 4u);
-  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 100'000}}, true), 1u) << "ranks meet on first use";
+  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 25'000}}), 5u);
+  EXPECT_EQ(proposed("10.0.0.1:1,10.1.0.1:1", {{"eth0", 1'000}, {"fast0", 100'000}}), 5u);
+  EXPECT_EQ(proposed("10.1.0.1:1", {{"fast0", 100'000}}, {.on_first_use = true}), 1u) << "ranks meet on first use";
+}
+
+TEST(Stripes, OverLoopbackWhereThereAreCoresForThem) {
+  EXPECT_EQ(proposed("127.0.0.1:1", {}, {.ranks = 4, .cores = 16}), 5u);
+  EXPECT_EQ(proposed("127.0.0.1:1", {}, {.ranks = 4, .cores = 15}), 1u);
+  EXPECT_EQ(proposed("127.0.0.1:1", {}, {.on_first_use = true, .ranks = 4, .cores = 64}), 1u);
 }
 
 TEST(Stripes, TheOptionDecides) {
   Options options;
   for (int number = 1; number <= 8; ++number) {
     options.connections = number;
-    EXPECT_EQ(stripes_for(options, {}, {}, true), static_cast<std::size_t>(number));
+    EXPECT_EQ(stripes_for(options, {}, {}, {}), static_cast<std::size_t>(number));
   }
   ASSERT_TRUE(options.set("connections", "auto").ok());
   EXPECT_EQ(options.connections, -1);
@@ -56,7 +62,8 @@ TEST(Stripes, ThreadsOnlyWhereThereAreCoresForThem) {
   const Options options;
   EXPECT_EQ(io_threads_for(options, 1, 1, 64), 0u);
   EXPECT_EQ(io_threads_for(options, 4, 1, 3), 0u);
-  EXPECT_EQ(io_threads_for(options, 4, 1, 4), 2u);
+  EXPECT_EQ(io_threads_for(options, 4, 1, 4), 3u);
+  EXPECT_EQ(io_threads_for(options, 5, 1, 64), 4u);
   EXPECT_EQ(io_threads_for(options, 4, 8, 31), 0u);
   EXPECT_EQ(io_threads_for(options, 5, 8, 32), 3u);
   Options pinned;

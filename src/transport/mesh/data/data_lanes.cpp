@@ -19,12 +19,15 @@ bool DataLanes::OnTheWay::has(Tag tag) const {
 
 DataLanes::DataLanes(std::size_t stripes, std::uint32_t epoch, bool heals, IoThreads* io,
                      std::vector<LaneStream> lanes)
-    : heals_(heals), box_(lanes.empty() ? stripes : lanes.size(), io != nullptr) {
+    : heals_(heals),
+      first_for_short_(io != nullptr && (lanes.empty() ? stripes : lanes.size()) > 1),
+      box_(lanes.empty() ? stripes : lanes.size(), io != nullptr) {
   if (lanes.empty()) lanes.resize(stripes);
   UNISONO_CHECK(!lanes.empty() && lanes.size() <= kStripesMax);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const bool by_engine = io == nullptr || (first_for_short_ && i == 0);
     stripes_.push_back(std::make_unique<Stripe>(i, std::move(lanes[i]), epoch, heals, box_,
-                                                io == nullptr ? nullptr : io->next()));
+                                                by_engine ? nullptr : io->next()));
   }
   on_the_way_.resize(heals_ && size() > 1 ? size() : 0);
 }
@@ -37,18 +40,22 @@ std::uint64_t DataLanes::sum(std::uint64_t (Stripe::*figure)() const) const {
 
 // A step of one in any part of a tag leads to the next stripe.
 std::size_t DataLanes::home_of(Tag tag) const {
-  return static_cast<std::size_t>((tag & 0xFFFF) + (tag >> 12) + (tag >> 16) + (tag >> 48)) % size();
+  const bool is_short = (tag & kShortTag) != 0;
+  if (first_for_short_ && is_short) return 0;
+  const std::size_t first = first_for_short_ ? 1 : 0;
+  const Tag step = (tag & 0xFFFF & ~Tag{kShortTag}) + (tag >> 12) + (tag >> 16) + (tag >> 48);
+  return first + static_cast<std::size_t>(step) % (size() - first);
 }
 
 std::size_t DataLanes::choose(Tag tag) const {
   if (size() == 1) return 0;
-  const std::size_t home = home_of(tag);
-  if (!heals_) return home;
-  for (std::size_t i = 0; away_ > 0 && i < size(); ++i) {
+  const std::size_t home = home_of(tag), first = first_for_short_ ? 1 : 0;
+  if (!heals_ || home < first) return home;
+  for (std::size_t i = first; away_ > 0 && i < size(); ++i) {
     if (i != home && on_the_way_[i].has(tag)) return i;
   }
   std::size_t shortest = home;
-  for (std::size_t i = 0; i < size(); ++i) {
+  for (std::size_t i = first; i < size(); ++i) {
     if (stripes_[i]->backlog() < stripes_[shortest]->backlog()) shortest = i;
   }
   const bool overtaken = stripes_[home]->backlog() > stripes_[shortest]->backlog() + kLeadBytes;

@@ -7,6 +7,9 @@
 // different ones, so that the parts of a tensor use all of them. When the home has much to send, data
 // goes to the stripe with the shortest backlog instead, if no data of that tag is still on its way;
 // only lanes that heal know that.
+// Where I/O threads drive and there are several stripes, the first one is the engine's: short streams
+// go there, because waking a thread at either end would take longer than they do, and long ones go to
+// the others.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -82,6 +85,7 @@ class DataLanes {
   std::size_t choose(Tag tag) const;
 
   const bool heals_;
+  const bool first_for_short_;
   Postbox box_;
   std::vector<std::unique_ptr<Stripe>> stripes_;
   std::vector<OnTheWay> on_the_way_;      // by stripe; only where there is a choice

@@ -60,3 +60,12 @@ def test_a_long_file_says_why_it_is_one_thing() -> None:
         if text.count("\n") > LINES_MAX and "Long because" not in text[:1500]:
             unexplained.append(f"{name(path)}: {text.count(chr(10))} lines")
     assert not unexplained
+
+
+def test_the_library_has_no_streams_of_the_standard_library() -> None:
+    """They end the process where two copies of the C++ runtime meet (src/base/os/text_file.hpp)."""
+    streams = re.compile(r"#include <(fstream|sstream|iostream|istream|ostream|iomanip)>")
+    users = [name(path) for path in sources("src", "python/src", "include")
+             if "testing" not in path.parts and not path.stem.endswith("_test")
+             and streams.search(path.read_text())]
+    assert not users, users

@@ -6,19 +6,22 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
-#include <string>
+#include <string_view>
+
+#include "base/os/text_file.hpp"
 
 namespace unisono {
 namespace {
 
 // cgroup v2 writes "max 100000" or "200000 100000": quota and period in microseconds.
 int cgroup_cores() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 1 << 20;
-  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+  constexpr int kNoLimit = 1 << 20;
+  const auto text = text_of_file("/sys/fs/cgroup/cpu.max");
+  const auto words = words_of(text ? *text : std::string_view());
+  if (words.size() < 2) return kNoLimit;
+  const auto quota = number_of<double>(words[0]), period = number_of<double>(words[1]);
+  if (!quota || !period || *period <= 0) return kNoLimit;
+  return std::max(1, static_cast<int>(*quota / *period + 0.5));
 }
 
 }  // namespace

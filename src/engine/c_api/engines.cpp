@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines of the C interface: joining, leaving, asking. The default engine is the one process-wide
 // object of unisono, and it lives here.
+#include <algorithm>
 #include <mutex>
-#include <sstream>
+#include <string>
+#include <string_view>
 
 #include "base/data/text.hpp"
 #include "engine/c_api/handles.hpp"
@@ -27,8 +29,10 @@ Default& default_engine() {
 Result<Options> options_from(const char* lines) {
   auto options = Options::from_environment();
   if (!options || lines == nullptr) return options;
-  std::istringstream text(lines);
-  for (std::string line; std::getline(text, line);) {
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string line(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
     const auto equals = line.find('=');
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
     if (equals == std::string::npos) {

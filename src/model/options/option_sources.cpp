@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <map>
 
 #include "base/data/text.hpp"
+#include "base/os/text_file.hpp"
 #include "model/options/option_values.hpp"
 
 namespace unisono {
@@ -106,20 +106,17 @@ Status apply_option_text(Options& options, std::string_view text, std::string_vi
 }
 
 Status apply_option_file(Options& options, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kFileBytesMax + 1, '\0');
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) {
+  const auto text = text_of_file(path, kFileBytesMax + 1);
+  if (!text) {
     return {Code::invalid_argument, cat("cannot read the options file ", path, " (named by ",
                                         kConfigVariable, "): ", std::strerror(errno))};
   }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kFileBytesMax) {
+  if (text->size() > kFileBytesMax) {
     return {Code::invalid_argument,
             cat("the options file ", path, " is larger than ", kFileBytesMax,
                 " bytes; is it the right file?")};
   }
-  return apply_option_text(options, text, path);
+  return apply_option_text(options, *text, path);
 }
 
 std::vector<OptionNote> notes_on_variables(std::span<const std::string> names) {

@@ -12,14 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/data/bytes.hpp"
 #include "base/os/fd.hpp"
 #include "base/data/text.hpp"
+#include "base/os/text_file.hpp"
 #include "rendezvous/connect/sockets.hpp"
 
 namespace unisono::rendezvous {
@@ -31,27 +30,20 @@ constexpr std::size_t kNoteBytesMax = 1024;
 // Returns when a process started, in clock ticks since boot, to detect a pid that was reused.
 // Returns 0 when the process is gone.
 std::uint64_t start_time(std::int64_t pid) {
-  std::ifstream file(cat("/proc/", pid, "/stat"));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::size_t name_end = text.rfind(')');
+  const auto text = text_of_file(cat("/proc/", pid, "/stat"));
+  const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
   if (name_end == std::string::npos) return 0;
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string field;
-  // The state is field 3 and the start time field 22.
-  for (int i = 3; i < 22; ++i) {
-    rest >> field;
-    // It has ended, and its parent has not reaped it yet.
-    if (i == 3 && (field == "Z" || field == "X")) return 0;
-  }
-  std::uint64_t ticks = 0;
-  rest >> ticks;
-  return ticks;
+  // The state is field 3 and the start time field 22; the name, field 2, may have spaces.
+  constexpr std::size_t kState = 0, kStart = 22 - 3;
+  const auto fields = words_of(std::string_view(*text).substr(name_end + 1));
+  // It has ended, and its parent has not reaped it yet.
+  if (fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return 0;
+  return number_of<std::uint64_t>(fields[kStart]).value_or(0);
 }
 
 // Identifies where a pid is unique: one boot of one machine and one pid namespace.
 std::string place_of_pids() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = word_in_file("/proc/sys/kernel/random/boot_id");
   struct stat space {};
   if (boot.empty() || ::stat("/proc/self/ns/pid", &space) != 0) return "";
   return cat(boot, ":", space.st_ino);

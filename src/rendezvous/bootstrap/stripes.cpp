@@ -3,10 +3,10 @@
 #include "rendezvous/bootstrap/stripes.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/data/text.hpp"
 #include "base/os/cpu.hpp"
+#include "base/os/text_file.hpp"
 #include "transport/mesh/frame.hpp"
 
 namespace unisono::rendezvous {
@@ -20,10 +20,9 @@ bool enough(int cores, int ranks) { return cores >= kCoresPerRank * std::max(ran
 }  // namespace
 
 long interface_mbits(const std::string& interface) {
-  std::ifstream file(cat("/sys/class/net/", interface, "/speed"));
-  long mbits = 0;
   // Interfaces without a speed, such as bridges, have -1 here, or cannot be read.
-  return file >> mbits ? std::max(mbits, 0L) : 0;
+  const auto mbits = number_of<long>(word_in_file(cat("/sys/class/net/", interface, "/speed")));
+  return mbits ? std::max(*mbits, 0L) : 0;
 }
 
 std::size_t stripes_for(const Options& options, const PeerRecord& self,

@@ -13,10 +13,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "base/data/text.hpp"
+#include "base/os/text_file.hpp"
 
 namespace unisono::rendezvous {
 namespace {
@@ -202,8 +202,7 @@ std::string host_name() {
 }
 
 std::string place_name() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = word_in_file("/proc/sys/kernel/random/boot_id");
   struct stat space {};
   if (boot.empty() || ::stat("/proc/self/ns/net", &space) != 0) return "";
   return cat(boot, ":", space.st_dev, ":", space.st_ino);

@@ -42,7 +42,7 @@ struct Departure {
 struct Route {
   static constexpr Rank kEverybody = -1;
   Rank origin = 0, to = kEverybody;
-  std::uint32_t number = 0;  // to everybody: counts what the origin has told everybody
+  std::uint32_t number = 0;  // counts what the origin has sent to that rank, or told everybody
 };
 
 struct Control {

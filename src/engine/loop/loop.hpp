@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/inbox.hpp"
 #include "engine/control/control.hpp"
+#include "engine/control/in_order.hpp"
 #include "engine/control/long_messages.hpp"
 #include "engine/loop/persistent.hpp"
 #include "engine/loop/set_runner.hpp"
@@ -126,7 +127,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void reap();
   void keep(std::vector<std::unique_ptr<run::BucketRun>> runs);
   void post(Rank to, const std::vector<std::byte>& message);
-  void route(Rank origin, Rank to, std::span<const std::byte> message);
+  void route(const Route& way, std::span<const std::byte> message);
   // Everybody who is still there.
   void tell_everybody(const std::vector<std::byte>& message, Rank except = -1);
   void pass_on();
@@ -209,6 +210,7 @@ class Loop final : private transport::TransportListener, private SetHost {
     std::vector<std::byte> message;
     Rank from;
   };
+  InOrder in_order_;
   std::vector<Flood> floods_;
   std::set<std::pair<Rank, std::uint32_t>> flooded_;
   std::uint32_t next_flood_ = 0;

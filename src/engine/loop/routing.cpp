@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // How control messages reach their ranks. Where everybody is connected with everybody they are sent
-// straight to them. Otherwise they go along a tree over all ranks (transport/mesh/overlay.hpp), which
-// keeps the order of what one rank sends to another; and what concerns everybody is passed on by
-// everybody, once.
+// straight to them. Otherwise they go along a tree over all ranks (transport/mesh/overlay.hpp), in
+// order, also where the way changes; and what concerns everybody is passed on by everybody, once.
 #include <algorithm>
 
 #include "engine/loop/loop.hpp"
@@ -15,20 +14,24 @@ constexpr std::size_t kBundleBytes = 1 << 20;
 
 void Loop::post(Rank to, const std::vector<std::byte>& message) {
   const Status status = LongMessages::cut(message, [&](std::span<const std::byte> part) {
-    route(parts_.transport->rank(), to, part);
+    const Rank me = parts_.transport->rank();
+    if (!parts_.overlay || parts_.overlay->adjacent(me, to)) {
+      parts_.transport->post(to, part);
+    } else {
+      route({me, to, in_order_.next_to(to)}, part);
+    }
   });
   if (!status.ok()) fail_job(status);
 }
 
-void Loop::route(Rank origin, Rank to, std::span<const std::byte> message) {
+// The next step of a message on its way. Where that leads through a rank that has left, or is about
+// to, there is none but the straight one.
+void Loop::route(const Route& way, std::span<const std::byte> message) {
   const Rank me = parts_.transport->rank();
-  const bool straight = !parts_.overlay || parts_.overlay->adjacent(me, to);
-  const Rank hop = straight ? to : parts_.overlay->next_hop(me, to);
-  // Where the way leads through a rank that has left, or is about to, there is none but the straight
-  // one.
+  const Rank hop =
+      parts_.overlay->adjacent(me, way.to) ? way.to : parts_.overlay->next_hop(me, way.to);
   const bool cut = gone_[static_cast<std::size_t>(hop)] || departing_.contains(hop);
-  if (origin == me && (straight || cut)) return parts_.transport->post(to, message);
-  parts_.transport->post(cut ? to : hop, encode_routed({origin, to, 0}, message));
+  parts_.transport->post(cut ? way.to : hop, encode_routed(way, message));
 }
 
 void Loop::tell_everybody(const std::vector<std::byte>& message, Rank except) {
@@ -89,9 +92,16 @@ void Loop::handle_routed(Rank from, const Control& control) {
     if (parts_.overlay && way.origin == me && way.to == Route::kEverybody) return;
     return fail_job(lost(from, Status(Code::corrupted, "a routed message makes no sense")));
   }
-  if (way.to == me) return handle(way.origin, control.body);
+  if (way.to == me) {
+    const bool can_be = in_order_.arrived(way.origin, way.number, control.body, [&](auto message) {
+      handle(way.origin, message);
+    });
+    if (can_be) return;
+    const Status why(Code::corrupted, "a routed message has a number that cannot be");
+    return fail_job(lost(from, why));
+  }
   if (way.to != Route::kEverybody) {
-    if (!gone_[static_cast<std::size_t>(way.to)]) route(way.origin, way.to, control.body);
+    if (!gone_[static_cast<std::size_t>(way.to)]) route(way, control.body);
     return;
   }
   if (!flooded_.emplace(way.origin, way.number).second) return;

@@ -90,6 +90,8 @@ class Link {
 
   // The peer has this many frames whole; they need not be kept. Returns corrupted when it cannot.
   Status acknowledged(std::uint64_t frames);
+  // How many frames the stream has taken as a whole.
+  std::uint64_t frames_written() const;
   // How many frames have arrived whole.
   std::uint64_t received() const { return next_in_ - (part_ == Part::header ? 0 : 1); }
   // Whether the peer should hear soon how many: somebody waits for it, or much is kept there.
@@ -141,7 +143,6 @@ class Link {
     ++sends_done_;
   }
   static void rewind(Outgoing& frame);
-  std::uint64_t frames_written() const;
   bool write(Outgoing& frame);
   void written(Outgoing& frame);
   bool write_resume();

@@ -78,9 +78,16 @@ void PeerLink::broke(LaneId lane, const Status& why) {
                                  " connection with ", peer_.to_string(), " broke (",
                                  why.message(), "); it is made again"));
   }
-  // A peer that takes the call and hangs up, again and again, has given up this rank, which is about
-  // to go anyway. Once or twice it may only have preferred another connection.
-  if (leaving_ && !resumed && ++hang_ups_ >= kHangUpsOfALane * calls_.size()) return give_up();
+  // A peer that takes the call and hangs up, again and again, is done with this lane of a rank that is
+  // about to go anyway, and with the rank if that was the control lane. Once or twice it may only have
+  // preferred another connection.
+  std::size_t& hang_ups = calls_[lane.number].hang_ups;
+  hang_ups = resumed ? 0 : hang_ups + 1;
+  if (leaving_ && hang_ups >= kHangUpsOfALane) {
+    if (lane.is_control()) return give_up();
+    close(lane);
+    return data_[lane.stripe()].set_ended();
+  }
   detach(lane);
   seek(lane);
 }

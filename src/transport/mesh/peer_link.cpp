@@ -93,7 +93,6 @@ bool PeerLink::progress(TransportListener& listener) {
   }
   listener_ = nullptr;
   data_.end_receives();
-  if (control_.resumed() && data_.resumed()) hang_ups_ = 0;
   known_ |= control_.resumed();
   if (heals_ && !fault_ && (control_.owes_much() || data_.owes_much())) acknowledge(Owing::much);
   if (leaving_ || peer_left_) finish_leaving();
@@ -111,6 +110,9 @@ bool PeerLink::handle(LaneId lane, const Link::Pumped& pumped) {
     data_.read_to_the_end();
   }
   if (pumped.ended && may_end(lane, pumped.closed)) {
+    // Whoever closes a lane in good order after this rank's goodbye has read all that came before it.
+    const bool read_all = !lane.is_control() && pumped.closed && data_[lane.stripe()].finished();
+    if (read_all) data_[lane.stripe()].confirm_all();
     close(lane);
     if (!lane.is_control()) data_[lane.stripe()].set_ended();
     return true;
@@ -163,7 +165,8 @@ void PeerLink::deliver(LaneKind, const FrameHeader& header) {
       if (!std::exchange(peer_left_, true)) listener_->on_left(peer_.rank);
       break;
     case FrameKind::goodbye_ack:
-      goodbye_acked_ = true;
+      // It has read every goodbye, and so what came before.
+      if (!std::exchange(goodbye_acked_, true) && leaving_) data_.confirm_all();
       break;
     case FrameKind::complaint:
       hear_complaint({message_.get(), static_cast<std::size_t>(header.length)});

@@ -105,11 +105,11 @@ class PeerLink final : private FrameSink {
   struct Calls {
     Turn turn;                             // of the connection in use
     std::uint32_t sought = 0;              // the number of the one this rank calls for, or 0
+    std::size_t hang_ups = 0;              // of connections on which the peer has not spoken, in turn
   };
   std::vector<Calls> calls_;               // by lane
   std::string broken_by_;                  // why the last connection broke that did
   std::uint64_t reconnections_ = 0;
-  std::size_t hang_ups_ = 0;               // of connections on which the peer has not spoken, in turn
   const Nanos suspect_after_, dead_after_;
   Link control_;
   DataLanes data_;

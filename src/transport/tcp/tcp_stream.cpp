@@ -80,7 +80,7 @@ std::size_t TcpStream::receive(std::byte* to, std::size_t most) {
     return static_cast<std::size_t>(n);
   }
   if (n == 0) {
-    closed_by_peer_ = health_.ok();
+    closed_by_peer_ |= health_.ok();        // an end is read more than once
     end(Status(Code::peer_lost, "the TCP connection was closed by the peer"));
   } else if (!is_try_again(errno)) {
     end(broken_by(errno));

@@ -99,6 +99,10 @@ bool DataLanes::abandon(Transfer& transfer) noexcept {
   return true;
 }
 
+void DataLanes::confirm_all() {
+  for (auto& stripe : stripes_) stripe->confirm_all();
+}
+
 void DataLanes::say_goodbye() {
   for (auto& stripe : stripes_) stripe->say_goodbye();
 }

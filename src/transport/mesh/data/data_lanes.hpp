@@ -40,6 +40,9 @@ class DataLanes {
   // The peer has so many frames of a stripe; returns corrupted when it cannot.
   Status acknowledged(std::size_t stripe, std::uint64_t frames);
 
+  // The peer has all that was sent.
+  void confirm_all();
+
   void say_goodbye();
   // Ends the writing of stripes whose goodbye is out.
   void finish_writing();

@@ -44,6 +44,8 @@ class Stripe final : private FrameSink {
   bool ready() const { return io_ == nullptr && link_.ready(); }
   // The peer has so many frames. Returns corrupted when it cannot; an I/O thread finds that later.
   Status acknowledged(std::uint64_t frames);
+  // The peer has all that was written.
+  void confirm_all();
   // How many frames have arrived, about which the peer is told now.
   std::uint64_t tell_received();
   bool owes() const { return received() != told_.load(std::memory_order_relaxed); }

@@ -3,6 +3,9 @@
 // What every planner of an iteration promises. One joins by its row in iteration_table().
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "plan/iteration/rows.hpp"
 #include "plan/iteration/testing/instances.hpp"
 #include "plan/iteration/timeline.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/iteration/rows.hpp"
 #include "plan/iteration/testing/instances.hpp"
 #include "plan/iteration/timeline.hpp"

@@ -3,6 +3,7 @@
 // Planners that reach into the next forward pass: two-phase and priority.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "plan/iteration/rows.hpp"

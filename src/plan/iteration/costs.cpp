@@ -19,18 +19,20 @@ PointsCost::PointsCost(std::vector<Point> points) : points_(std::move(points)) {
   for (std::size_t i = 1; i < points_.size(); ++i) {
     UNISONO_CHECK(points_[i - 1].bytes < points_[i].bytes);
     points_[i].seconds = std::max(points_[i].seconds, points_[i - 1].seconds);
+    per_byte_s_.push_back((points_[i].seconds - points_[i - 1].seconds) /
+                          static_cast<double>(points_[i].bytes - points_[i - 1].bytes));
   }
+  per_byte_s_.push_back(per_byte_s_.empty() ? 0 : per_byte_s_.back());
 }
 
 double PointsCost::seconds(std::int64_t bytes) const {
-  if (bytes <= points_.front().bytes || points_.size() == 1) return points_.front().seconds;
-  auto right = std::lower_bound(points_.begin() + 1, points_.end(), bytes,
-                                [](const Point& p, std::int64_t b) { return p.bytes < b; });
-  if (right == points_.end()) --right;
-  const Point& from = *(right - 1);
-  const double share = static_cast<double>(bytes - from.bytes) /
-                       static_cast<double>(right->bytes - from.bytes);
-  return from.seconds + (right->seconds - from.seconds) * share;
+  std::size_t at = points_.size() - 1;
+  while (at > 0 && bytes < points_[at].bytes) --at;
+  const Point& from = points_[at];
+  if (bytes <= from.bytes) return from.seconds;
+  const double seconds = from.seconds + per_byte_s_[at] * static_cast<double>(bytes - from.bytes);
+  // Rounding must not lift the end of a part above the point behind it.
+  return at + 1 < points_.size() ? std::min(seconds, points_[at + 1].seconds) : seconds;
 }
 
 double HalfCost::seconds(std::int64_t bytes) const { return whole_.seconds(bytes) / 2; }

@@ -50,6 +50,7 @@ class PointsCost final : public SizeCost {
 
  private:
   std::vector<Point> points_;
+  std::vector<double> per_byte_s_;      // from each point on; of the last, as before it
 };
 
 // Half of another cost, which outlives it: each half of an allreduce where nothing better is known.

@@ -7,6 +7,7 @@
 
 #include "base/data/text.hpp"
 #include "order/pacing/pacing.hpp"
+#include "plan/iteration/iteration.hpp"
 #include "plan/planner.hpp"
 #include "text_table.hpp"
 
@@ -198,6 +199,7 @@ std::string list_text() {
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);
   section("Planners", plan::planner_table(), named);
+  section("Planners of a whole iteration (study paper003)", plan::iteration_table(), named);
   section("Studies", sim::study_table(), named);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "base/data/text.hpp"
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
+#include "plan/iteration/iteration.hpp"
 #include "plan/planner.hpp"
 
 namespace unisono::tools {
@@ -131,6 +132,7 @@ TEST(SimulateReport, TheListNamesEverythingThatCanBeChosen) {
   expect_listed(order::order_table());
   expect_listed(order::pacing_table());
   expect_listed(plan::planner_table());
+  expect_listed(plan::iteration_table());
   expect_listed(sim::study_table());
 }
 

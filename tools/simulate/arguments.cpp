@@ -33,6 +33,7 @@ Examples:
   unisono simulate --model tiny --ranks 16 --network 100gbe --kill 3@50
   unisono simulate --study oversleep            # or live: beside ranks measured on two cores
   unisono simulate --study paper001 --json errors.json
+  unisono simulate --study paper003             # planners of a whole iteration, at once
 
 Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine lacks something.)";
 

@@ -7,6 +7,7 @@
 
 #include "base/data/text.hpp"
 #include "order/pacing/pacing.hpp"
+#include "plan/iteration/iteration.hpp"
 #include "plan/planner.hpp"
 #include "text_table.hpp"
 
@@ -53,11 +54,13 @@ ordered_json row_json(int ranks, const std::string& order, const std::string& pa
 }
 
 std::string published(const sim::StudyRow& row) {
+  if (!row.published) return "-";
   const auto text = [&](double v) { return fixed(v, row.unit == "%" ? 1 : 2); };
   return row.low == row.high ? text(row.low) : cat(text(row.low), "-", text(row.high));
 }
 
 std::string error_text(const sim::StudyRow& row) {
+  if (!row.published) return "-";
   if (row.error() == 0) return "within";
   return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
 }
@@ -134,13 +137,14 @@ std::string study_text(const SimulateSettings& settings, const sim::Study& study
                     row.unit, error_text(row)});
     if (!row.note.empty()) notes += cat("  ", row.figure, ": ", row.note, "\n");
   }
-  TextTable runs{{"run", "ranks", "order", "pacing", "step ms", "efficiency", "straggler", "control",
-             "latency", "bandwidth", "background", "spins", "limited by", "events", "wall s"}};
+  TextTable runs{{"run", "ranks", "order", "pacing", "planner", "step ms", "efficiency",
+                  "straggler", "control", "latency", "bandwidth", "background", "spins",
+                  "limited by", "events", "wall s"}};
   for (const sim::StudyRun& run : study.runs) {
     const sim::SimResult& r = run.result;
-    runs.push_back({run.name, cat(run.ranks), run.order, run.pacing, fixed(r.step_ms, 2),
-                    fixed(r.efficiency, 3), fixed(r.straggler_ms, 2), fixed(r.control_ms, 2),
-                    fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2),
+    runs.push_back({run.name, cat(run.ranks), run.order, run.pacing, run.planner,
+                    fixed(r.step_ms, 2), fixed(r.efficiency, 3), fixed(r.straggler_ms, 2),
+                    fixed(r.control_ms, 2), fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2),
                     fixed(100 * r.background_share, 1) + "%", fixed(100 * r.spin_share, 1) + "%",
                     r.limited_by, short_count(static_cast<double>(r.events)), fixed(r.wall_s, 1)});
   }
@@ -152,12 +156,16 @@ std::string study_text(const SimulateSettings& settings, const sim::Study& study
 std::string study_json(const SimulateSettings& settings, const sim::Study& study) {
   ordered_json rows = ordered_json::array(), runs = ordered_json::array();
   for (const sim::StudyRow& row : study.rows) {
+    // A figure that nobody published has null for what it cannot be compared with.
+    const auto compared = [&](double value) {
+      return row.published ? ordered_json(value) : ordered_json();
+    };
     rows.push_back({{"figure", row.figure},
                     {"unit", row.unit},
-                    {"published_low", row.low},
-                    {"published_high", row.high},
+                    {"published_low", compared(row.low)},
+                    {"published_high", compared(row.high)},
                     {"simulated", row.simulated},
-                    {"error", row.error()},
+                    {"error", compared(row.error())},
                     {"note", row.note}});
   }
   for (const sim::StudyRun& run : study.runs) {
@@ -191,6 +199,7 @@ std::string list_text() {
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);
   section("Planners", plan::planner_table(), named);
+  section("Planners of a whole iteration (study paper003)", plan::iteration_table(), named);
   section("Studies", sim::study_table(), named);
   return out;
 }

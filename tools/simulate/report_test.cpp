@@ -10,6 +10,7 @@
 #include "base/data/text.hpp"
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
+#include "plan/iteration/iteration.hpp"
 #include "plan/planner.hpp"
 
 namespace unisono::tools {
@@ -90,7 +91,8 @@ sim::Study small_study() {
   sim::Study study;
   study.rows = {{"inside", "x", 1, 2, 1.5, ""},
                 {"above", "x", 1, 2, 3, "a note"},
-                {"below", "%", 90, 90, 45, ""}};
+                {"below", "%", 90, 90, 45, ""},
+                {"nobody's", "x", 0, 0, 1.25, "", false}};
   study.runs = {{"run one", 4, "cache", "event", "threshold", finished_row().result}};
   return study;
 }
@@ -110,9 +112,12 @@ TEST(SimulateReport, JsonOfAStudyHasFiguresAndNamedRuns) {
   settings.study = "oversleep";
   const auto document = nlohmann::json::parse(study_json(settings, small_study()));
   EXPECT_EQ(document.at("study"), "oversleep");
-  ASSERT_EQ(document.at("figures").size(), 3U);
+  ASSERT_EQ(document.at("figures").size(), 4U);
   EXPECT_EQ(document.at("figures").at(0).at("error").get<double>(), 0);
   EXPECT_DOUBLE_EQ(document.at("figures").at(1).at("error").get<double>(), 0.5);
+  EXPECT_TRUE(document.at("figures").at(3).at("published_low").is_null());
+  EXPECT_TRUE(document.at("figures").at(3).at("error").is_null());
+  EXPECT_EQ(document.at("figures").at(3).at("simulated").get<double>(), 1.25);
   EXPECT_EQ(document.at("results").at(0).at("name"), "run one");
   EXPECT_EQ(document.at("results").at(0).at("limited_by"), "bandwidth");
 }
@@ -127,6 +132,7 @@ TEST(SimulateReport, TheListNamesEverythingThatCanBeChosen) {
   expect_listed(order::order_table());
   expect_listed(order::pacing_table());
   expect_listed(plan::planner_table());
+  expect_listed(plan::iteration_table());
   expect_listed(sim::study_table());
 }
 

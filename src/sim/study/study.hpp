@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Compares published figures with what the simulator gives for the same set-up. All rows of all
-// studies use one set of parameters; docs/SIMULATOR.md says where each comes from. Nothing is
-// fitted per row.
+// Compares published figures with what the simulator gives for the same set-up. All rows of a study
+// use one set of parameters; docs/SIMULATOR.md says where each comes from. Nothing is fitted per
+// row.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,10 @@ struct StudyRow {
   double low = 0, high = 0;             // published; a single value twice
   double simulated = 0;
   std::string note;
+  bool published = true;                // false: there is nothing to compare with
 
-  // How far outside the published range the value is, relative to the nearer end; 0 within.
+  // How far outside the published range the value is, relative to the nearer end; 0 within, and
+  // where nothing is published.
   double error() const;
 };
 

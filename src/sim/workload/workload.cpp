@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/data/text.hpp"
-#include "sim/workload/layers.hpp"
+#include "sim/workload/layers/models.hpp"
 
 namespace unisono::sim {
 namespace {

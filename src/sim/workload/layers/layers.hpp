@@ -32,12 +32,4 @@ class Layers {
   std::vector<Layer> list_;
 };
 
-void build_resnet50(Layers& net);
-void build_googlenet(Layers& net);
-void build_alexnet(Layers& net);
-void build_vgg16(Layers& net);
-void build_bert(Layers& net);
-void build_stemdl(Layers& net);
-void build_tiny(Layers& net);
-
 }  // namespace unisono::sim

@@ -59,8 +59,6 @@ std::string grouped_digits(std::int64_t value) {
   return digits;
 }
 
-std::string short_rate(double gb_per_s) { return fixed(gb_per_s, gb_per_s < 1 ? 4 : 1); }
-
 std::string parameters_text(const sim::ModelRow& model) {
   return cat(grouped_digits(model.parameters), " parameters in ", model.tensors, " tensors of ",
              model.layers, " layers, ", grouped_digits(model.bytes()), " bytes");
@@ -211,9 +209,8 @@ std::string list_text() {
             return cat(padded(m.name, 16), parameters_text(m), "; ", m.about, times_text(m));
           });
   section("Networks", sim::network_table(), [&](const sim::Network& n) {
-    return cat(padded(n.name, 16), short_rate(n.gb_per_s), " GB/s, L ", fixed(n.latency_us, 1),
-               " us, o ", fixed(n.overhead_us, 1), " us, collective hop ", fixed(n.hop_us, 1),
-               " us; ", n.source);
+    return cat(padded(n.name, 16), n.gb_per_s, " GB/s, L ", n.latency_us, " us, o ",
+               n.overhead_us, " us, collective hop ", n.hop_us, " us; ", n.source);
   });
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);

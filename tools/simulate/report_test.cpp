@@ -135,7 +135,7 @@ TEST(SimulateReport, TheListSaysHowLargeModelsAreAndWhereFiguresComeFrom) {
   for (const char* part :
        {"25,557,032 parameters in 161 tensors of 107 layers, 102,228,128 bytes",
         "k80: 646 ms, 33 % of it forward, for 32 images, fp32 (published by TensorFlow",
-        "\n  wifi            0.0300 GB/s", "order of magnitude", "hop: paper 003"}) {
+        "\n  wifi            0.03 GB/s, L 1500 us", "order of magnitude", "hop: paper 003"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

@@ -197,6 +197,9 @@ Status read_workload(const Line& line, sim::Workload& workload) {
   if (line.model.empty() == line.trace.empty()) {
     return wrong("give one of --model NAME, --trace FILE and --study NAME");
   }
+  if (!line.trace.empty() && (!line.device.empty() || line.granularity != "tensors")) {
+    return wrong("--device and --granularity choose among what is known of a --model");
+  }
   const sim::ModelChoice choice{line.compute_ms, line.device,
                                 line.granularity == "layers" ? sim::Granularity::layers
                                                              : sim::Granularity::tensors};

@@ -124,6 +124,8 @@ TEST(SimulateArguments, AModelIsTimedOnADeviceAndHandedOverByTensorOrLayer) {
   EXPECT_THAT(simulate_complaint({"--model", "resnet50", "--device", "abacus"}),
               HasSubstr("nothing is known of resnet50 on \"abacus\""));
   EXPECT_THAT(simulate_complaint(for_tiny({"--granularity", "atoms"})), HasSubstr("--granularity"));
+  EXPECT_THAT(simulate_complaint({"--trace", "step.json", "--device", "k80"}),
+              HasSubstr("--device and --granularity choose among what is known of a --model"));
 }
 
 TEST(SimulateArguments, ANetworkIsANameOrItsParameters) {

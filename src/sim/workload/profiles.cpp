@@ -132,7 +132,7 @@ Result<StepTime> time_on(const Profile& profile, std::string_view device) {
   }
   return Status(Code::invalid_argument,
                 cat("nothing is known of ", profile.name, " on \"", device, "\", but on ",
-                    join_text(known), "; or give --compute-ms"));
+                    join_text(known), "; or give --compute-ms instead"));
 }
 
 // Appends the tensors of a layer, the last one first, as backward makes them.

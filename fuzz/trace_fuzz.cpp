@@ -21,12 +21,18 @@ void take_apart(std::span<const std::byte> bytes) {
   auto workload = tools::read_trace(cat("/proc/self/fd/", file.get()));
   if (!workload) return;
   must(!workload->tensors.empty() && workload->compute_us > 0, "a step of nothing");
-  for (const auto& tensor : workload->tensors) must(tensor.bytes > 0, "a tensor of nothing");
+  for (const auto& tensor : workload->tensors) {
+    must(tensor.bytes > 0, "a tensor of nothing");
+    must(tensor.forward_us >= 0 && tensor.forward_us <= tensor.ready_us, "backward came first");
+  }
+  must(workload->bytes() > 0, "bytes that cannot be counted");
 }
 
 std::vector<Bytes> seeds() {
   return {bytes_of(R"({"tensors":[{"name":"a","bytes":400,"ready_us":10.5},)"
                    R"({"name":"b","bytes":8,"ready_us":2}],"compute_us":20})"),
+          bytes_of(R"({"tensors":[{"name":"a","bytes":400,"ready_us":10.5,"forward_us":4}],)"
+                   R"("compute_us":20,"forward_us":7})"),
           bytes_of("alpha=5e-5,beta=1e-9,gamma=1e-10"), bytes_of("summit")};
 }
 

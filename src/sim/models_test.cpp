@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "sim/network/host.hpp"
 #include "sim/network/network.hpp"
@@ -15,33 +16,6 @@ namespace unisono::sim {
 namespace {
 
 using testing::HasSubstr;
-
-TEST(Workload, ModelsHaveTheirPublishedSizes) {
-  const auto size = [](const char* name) {
-    const Workload w = make_workload(name).value();
-    return std::pair(w.tensors.size(), w.bytes() / 4);
-  };
-  EXPECT_EQ(size("resnet50"), std::pair(std::size_t{161}, std::int64_t{25'557'032}));
-  EXPECT_EQ(size("alexnet"), std::pair(std::size_t{16}, std::int64_t{61'100'840}));
-  EXPECT_EQ(size("vgg16"), std::pair(std::size_t{32}, std::int64_t{138'357'544}));
-  EXPECT_EQ(size("googlenet"), std::pair(std::size_t{116}, std::int64_t{6'998'552}));
-  EXPECT_EQ(size("bert"), std::pair(std::size_t{199}, std::int64_t{109'482'240}));
-  EXPECT_EQ(size("stemdl").second, 220'000'000);
-}
-
-TEST(Workload, TensorsComeInBackwardOrderAfterTheForwardPass) {
-  for (const ModelRow& row : model_table()) {
-    const Workload w = make_workload(row.name).value();
-    EXPECT_GE(w.tensors.front().ready_us, w.compute_us / 3) << row.name;
-    EXPECT_NEAR(w.tensors.back().ready_us, w.compute_us, 1e-3) << row.name;
-    for (std::size_t i = 1; i < w.tensors.size(); ++i) {
-      EXPECT_GE(w.tensors[i].ready_us, w.tensors[i - 1].ready_us);
-    }
-    for (const WorkloadTensor& tensor : w.tensors) EXPECT_GT(tensor.bytes, 0) << tensor.name;
-  }
-  EXPECT_EQ(make_workload("resnet50").value().tensors.front().name, "fc.bias");
-  EXPECT_THAT(make_workload("resnet5").status().message(), HasSubstr("no model"));
-}
 
 TEST(Workload, RefusesTracesThatCannotBe) {
   Workload w{"t", {{"a", 4, 1}, {"a", 4, 2}}, 0};
@@ -56,9 +30,42 @@ TEST(Workload, RefusesTracesThatCannotBe) {
   EXPECT_EQ(w.compute_us, 9);
 }
 
+TEST(Workload, ForwardTimesLieBeforeTheGradientAndWithinTheForwardPass) {
+  const auto fault = [](double ready_us, double needed_us, double forward_us) {
+    Workload w{"t", {{"a", 4, ready_us, needed_us}}, 0, forward_us};
+    return finish_workload(w).message();
+  };
+  EXPECT_EQ(fault(9, 0, 0), "");
+  EXPECT_EQ(fault(9, 3, 0), "");
+  EXPECT_EQ(fault(9, 3, 3), "");
+  EXPECT_THAT(fault(9, -1, 0), HasSubstr("tensor a needs forward_us of 0 or more"));
+  EXPECT_THAT(fault(9, 10, 0), HasSubstr("tensor a has its gradient (ready_us) before"));
+  EXPECT_THAT(fault(9, 4, 3), HasSubstr("tensor a is needed after the end of the forward pass"));
+  EXPECT_THAT(fault(9, 4, 10), HasSubstr("forward_us, the length of the forward pass"));
+  EXPECT_THAT(fault(9, 4, -1), HasSubstr("forward_us, the length of the forward pass"));
+}
+
+TEST(Workload, WhatNoMachineCouldHoldIsRefused) {
+  constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
+  Workload w{"t", {{"a", kMost, 1}}, 0};
+  EXPECT_TRUE(finish_workload(w).ok());
+  w.tensors = {{"a", kMost, 1}, {"b", 1, 1}};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("more than 10^18 bytes together"));
+  w.tensors = {{"a", kMost + 1, 1}};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("bytes of at most 10^18"));
+  w.tensors = {{"a", 4, 2e12}};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("ready_us of at most 10^12"));
+  w.tensors = {{"a", 4, std::nan("")}};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("ready_us of 0 or more"));
+  w = {"t", {{"a", 4, 1}}, 2e12};
+  EXPECT_THAT(finish_workload(w).message(), HasSubstr("compute_us is above 10^12"));
+}
+
 TEST(Network, KnowsItsNamesAndReadsParameters) {
-  for (const char* name : {"1gbe", "10gbe", "25gbe", "100gbe", "400gbe", "infiniband-edr",
-                           "infiniband-ndr", "summit"}) {
+  for (const char* name :
+       {"wifi", "100mbe", "1gbe", "10gbe", "25gbe", "40gbe", "100gbe", "200gbe", "400gbe",
+        "infiniband-fdr", "infiniband-edr", "infiniband-hdr", "infiniband-ndr", "aries",
+        "summit"}) {
     EXPECT_TRUE(parse_network(name).ok()) << name;
   }
   auto custom = parse_network("alpha=5e-5,beta=1e-9");
@@ -68,6 +75,34 @@ TEST(Network, KnowsItsNamesAndReadsParameters) {
   EXPECT_FALSE(parse_network("11gbe").ok());
   EXPECT_FALSE(parse_network("alpha=5e-5").ok());
   EXPECT_FALSE(parse_network("alpha=x,beta=1e-9").ok());
+}
+
+TEST(Network, EveryRowHasItsFiguresAndSaysWhereTheyComeFrom) {
+  std::set<std::string> names;
+  for (const Network& network : network_table()) {
+    EXPECT_TRUE(names.insert(network.name).second) << network.name;
+    EXPECT_FALSE(network.source.empty()) << network.name;
+    EXPECT_GT(network.latency_us, 0) << network.name;
+    EXPECT_GT(network.gb_per_s, 0) << network.name;
+    EXPECT_GT(network.hop_us, network.latency_us) << network.name;
+    EXPECT_GT(network.attained, 0) << network.name;
+    EXPECT_LE(network.attained, 1) << network.name;
+  }
+}
+
+TEST(Network, AFasterKindOfTheSameFamilyIsFasterAtEverySize) {
+  const std::vector<std::vector<const char*>> families = {
+      {"100mbe", "1gbe", "10gbe", "25gbe", "40gbe", "100gbe", "200gbe", "400gbe"},
+      {"infiniband-fdr", "infiniband-edr", "infiniband-hdr", "infiniband-ndr"}};
+  for (const auto& family : families) {
+    for (std::size_t i = 1; i < family.size(); ++i) {
+      for (const std::int64_t bytes : {4, 1 << 20, 100 << 20}) {
+        EXPECT_LT(allreduce_cost(parse_network(family[i]).value(), bytes, 16, 1).total_us(),
+                  allreduce_cost(parse_network(family[i - 1]).value(), bytes, 16, 1).total_us())
+            << family[i] << ", " << bytes;
+      }
+    }
+  }
 }
 
 TEST(Network, AllreduceGrowsWithBytesAndRanksAndSharesTheAdapter) {

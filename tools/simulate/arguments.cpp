@@ -22,8 +22,8 @@ namespace {
 constexpr const char* kFooter =
     R"(Orders: coordinator, tree, cache, topo, auto. Pacings: event, cycle, gs, nbcs. Lists and "all"
 give one row per combination. A trace is {"tensors":[{"name":…,"bytes":…,"ready_us":…},…]},
-optionally with "compute_us". A network by parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE. The same
-seed gives the same run.
+optionally with "forward_us" in each, and "compute_us" and "forward_us" of the step. A network by
+parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE. The same seed gives the same run.
 
 Examples:
   unisono simulate --model resnet50 --ranks 64 --network 10gbe --order all
@@ -38,7 +38,7 @@ Examples:
 Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine lacks something.)";
 
 struct Line {
-  std::string model, trace, network = "10gbe";
+  std::string model, trace, network = "10gbe", device, granularity = "tensors";
   std::vector<std::string> stragglers, kills, partitions;
   std::string fusion_bytes = "64M";
   double compute_ms = 0, cycle_ms = 1;
@@ -48,6 +48,10 @@ struct Line {
 void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--model", line.model, "a workload of --list");
   app.add_option("--trace", line.trace, "a workload recorded as FILE.json");
+  app.add_option("--device", line.device, "whose compute time of the model (--list)");
+  app.add_option("--granularity", line.granularity, "hand over a model's tensors, or its layers")
+      ->check(CLI::IsMember({"tensors", "layers"}))
+      ->capture_default_str();
   app.add_option("--compute-ms", line.compute_ms, "compute of a step, instead of the model's own");
   app.add_flag("--at-end", line.at_end, "all tensors at the end of compute (a compiled step)");
   app.add_option("--ranks", s.ranks, "how many; several as 8,64,512")
@@ -194,8 +198,13 @@ Status read_workload(const Line& line, sim::Workload& workload) {
   if (line.model.empty() == line.trace.empty()) {
     return wrong("give one of --model NAME, --trace FILE and --study NAME");
   }
-  auto made = line.trace.empty() ? sim::make_workload(line.model, line.compute_ms)
-                                 : read_trace(line.trace);
+  if (!line.trace.empty() && (!line.device.empty() || line.granularity != "tensors")) {
+    return wrong("--device and --granularity choose among what is known of a --model");
+  }
+  const sim::ModelChoice choice{line.compute_ms, line.device,
+                                line.granularity == "layers" ? sim::Granularity::layers
+                                                             : sim::Granularity::tensors};
+  auto made = line.trace.empty() ? sim::make_workload(line.model, choice) : read_trace(line.trace);
   if (!made.ok()) return made.status();
   workload = std::move(made.value());
   if (line.at_end) hand_over_at_end(workload);

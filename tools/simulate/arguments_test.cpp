@@ -110,6 +110,24 @@ TEST(SimulateArguments, ComputeTakesAsLongAsIsSaidAndMayHandOverAtItsEnd) {
   }
 }
 
+TEST(SimulateArguments, AModelIsTimedOnADeviceAndHandedOverByTensorOrLayer) {
+  const auto workload = [](const Words& more) {
+    Words line{"--model", "resnet50"};
+    line.insert(line.end(), more.begin(), more.end());
+    return simulate_settings(line).base.workload;
+  };
+  EXPECT_EQ(workload({}).compute_us, 178e3);
+  EXPECT_EQ(workload({"--device", "k80"}).compute_us, 646e3);
+  EXPECT_EQ(workload({"--device", "k80", "--compute-ms", "40"}).compute_us, 40e3);
+  EXPECT_EQ(workload({}).tensors.size(), 161U);
+  EXPECT_EQ(workload({"--granularity", "layers"}).tensors.size(), 107U);
+  EXPECT_THAT(simulate_complaint({"--model", "resnet50", "--device", "abacus"}),
+              HasSubstr("nothing is known of resnet50 on \"abacus\""));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--granularity", "atoms"})), HasSubstr("--granularity"));
+  EXPECT_THAT(simulate_complaint({"--trace", "step.json", "--device", "k80"}),
+              HasSubstr("--device and --granularity choose among what is known of a --model"));
+}
+
 TEST(SimulateArguments, ANetworkIsANameOrItsParameters) {
   EXPECT_EQ(simulate_settings(for_tiny({"--network", "100gbe"})).base.network.name, "100gbe");
   EXPECT_EQ(simulate_settings(for_tiny({"--network", "alpha=5e-5,beta=1e-9"})).base.network.name,

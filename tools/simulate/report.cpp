@@ -53,6 +53,28 @@ ordered_json row_json(int ranks, const std::string& order, const std::string& pa
   return row;
 }
 
+// 25557032 as 25,557,032.
+std::string grouped_digits(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string parameters_text(const sim::ModelRow& model) {
+  return cat(grouped_digits(model.parameters), " parameters in ", model.tensors, " tensors of ",
+             model.layers, " layers, ", grouped_digits(model.bytes()), " bytes");
+}
+
+std::string times_text(const sim::ModelRow& model) {
+  std::string out;
+  for (const sim::StepTime& time : model.times) {
+    out += cat("\n", std::string(18, ' '), time.device, ": ", time.ms, " ms, ",
+               fixed(100 * time.forward_share, 0), " % of it forward, for ", time.batch, " (",
+               time.source, ")");
+  }
+  return out;
+}
+
 std::string published(const sim::StudyRow& row) {
   if (!row.published) return "-";
   const auto text = [&](double v) { return fixed(v, row.unit == "%" ? 1 : 2); };
@@ -186,15 +208,17 @@ std::string list_text() {
     out += cat(out.empty() ? "" : "\n", title, "\n");
     for (const auto& row : rows) out += cat("  ", line(row), "\n");
   };
-  const auto named = [](const auto& row) {
-    return cat(row.name, std::string(14 - std::min<std::size_t>(row.name.size(), 13), ' '),
-               row.about);
+  const auto padded = [](std::string_view name, std::size_t width) {
+    return cat(name, std::string(width - std::min(name.size(), width - 1), ' '));
   };
-  section("Models", sim::model_table(), named);
-  section("Networks", sim::network_table(), [](const sim::Network& n) {
-    return cat(n.name, std::string(16 - n.name.size(), ' '), fixed(n.gb_per_s, 3), " GB/s, L ",
-               fixed(n.latency_us, 1), " us, o ", fixed(n.overhead_us, 1), " us, collective hop ",
-               fixed(n.hop_us, 1), " us");
+  const auto named = [&](const auto& row) { return cat(padded(row.name, 14), row.about); };
+  section("Models, and the compute of a step on devices for --device", sim::model_table(),
+          [&](const sim::ModelRow& m) {
+            return cat(padded(m.name, 16), parameters_text(m), "; ", m.about, times_text(m));
+          });
+  section("Networks", sim::network_table(), [&](const sim::Network& n) {
+    return cat(padded(n.name, 16), n.gb_per_s, " GB/s, L ", n.latency_us, " us, o ",
+               n.overhead_us, " us, collective hop ", n.hop_us, " us; ", n.source);
   });
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);

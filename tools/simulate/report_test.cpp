@@ -136,5 +136,15 @@ TEST(SimulateReport, TheListNamesEverythingThatCanBeChosen) {
   expect_listed(sim::study_table());
 }
 
+TEST(SimulateReport, TheListSaysHowLargeModelsAreAndWhereFiguresComeFrom) {
+  const std::string text = list_text();
+  for (const char* part :
+       {"25,557,032 parameters in 161 tensors of 107 layers, 102,228,128 bytes",
+        "k80: 646 ms, 33 % of it forward, for 32 images, fp32 (published by TensorFlow",
+        "\n  wifi            0.03 GB/s, L 1500 us", "order of magnitude", "hop: paper 003"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
 }  // namespace
 }  // namespace unisono::tools

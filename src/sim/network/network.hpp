@@ -29,6 +29,7 @@ struct Network {
   double launch_us = 10;                // to start a collective
   double tensor_us = 0;                 // to start a tensor's copies into and out of its bucket
   double attained = 0.8;                // share of gb_per_s that a large collective reaches
+  std::string_view source = "given";    // where the figures come from
 };
 
 std::span<const Network> network_table();

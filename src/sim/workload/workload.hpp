@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank computes and hands over in one step: tensors, and when each is ready. Values.
+// What a rank computes and hands over in one step: tensors, when forward needs each of them, and
+// when backward has its gradient ready. Values.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,54 @@ struct WorkloadTensor {
   std::string name;
   std::int64_t bytes = 0;
   double ready_us = 0;                  // since the step began; ascending
+  // Since the step began: when the forward pass comes to its layer, so that the next step can begin
+  // before the tensor has arrived. 0 where nothing is known, which means needed at once.
+  double forward_us = 0;
 };
 
 struct Workload {
   std::string name;
   std::vector<WorkloadTensor> tensors;  // in the order in which backward makes them
   double compute_us = 0;                // forward and backward
+  double forward_us = 0;                // of compute_us, the forward pass; 0 where it is not known
 
   std::int64_t bytes() const;
 };
 
+// How long a step of a model takes on a device.
+struct StepTime {
+  std::string_view device;
+  std::string_view batch;               // and precision
+  double ms;                            // forward and backward
+  double forward_share;
+  std::string_view source;
+};
+
+// A model that comes with the simulator (docs/SIMULATOR.md has the table).
 struct ModelRow {
   std::string_view name;
-  std::string_view about;
+  std::string_view about;               // what is in it and what is assumed
+  std::span<const StepTime> times;      // the first one unless a device is named
+  std::int64_t parameters = 0;
+  std::size_t tensors = 0, layers = 0;
+
+  std::int64_t bytes() const { return 4 * parameters; }  // gradients in fp32
 };
 std::span<const ModelRow> model_table();
-// Makes the workload of a model in the table. compute_ms 0 means the table's own value.
+
+// What is handed over: each tensor, or the tensors of a layer (weight and bias) as one.
+enum class Granularity { tensors, layers };
+
+struct ModelChoice {
+  double compute_ms = 0;                // 0: the device's
+  std::string_view device = {};         // empty: the model's first
+  Granularity granularity = Granularity::tensors;
+};
+// Makes the workload of a model in the table. Forward and backward time is divided among layers by
+// their multiply-adds; a gradient is ready when its layer's backward ends.
+Result<Workload> make_workload(std::string_view model, const ModelChoice& choice);
 Result<Workload> make_workload(std::string_view model, double compute_ms = 0);
+
 // Makes every tensor ready at the end of compute, as a framework does that compiles a whole step.
 void hand_over_at_end(Workload& workload);
 // Sorts by readiness and fills in compute_us when it is 0; returns an error for impossible values.

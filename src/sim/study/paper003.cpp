@@ -27,25 +27,11 @@ std::vector<Layer> resnet50_layers() {
 }
 
 // The published 13 million parameters are those of the network with the two classifiers that it is
-// trained with; each follows the pooled output of a module.
+// trained with.
 std::vector<Layer> googlenet_layers() {
-  Layers main;
-  build_googlenet(main);
-  std::vector<Layer> layers;
-  const auto classifier = [&](const std::string& name, int channels) {
-    Layers branch;
-    branch.convolution(name + ".conv", channels, 128, 1, 4, true);
-    branch.linear(name + ".fc", 2048, 1024);
-    branch.linear(name + ".classifier", 1024, 1000);
-    layers.insert(layers.end(), branch.list().begin(), branch.list().end());
-  };
-  for (const Layer& layer : main.list()) {
-    layers.push_back(layer);
-    const std::string& name = layer.tensors.front().name;
-    if (name == "inception4a.pool.weight") classifier("loss1", 512);
-    if (name == "inception4d.pool.weight") classifier("loss2", 528);
-  }
-  return layers;
+  Layers net;
+  build_googlenet_aux(net);
+  return net.list();
 }
 
 bool is_normalisation(const Layer& layer) {
@@ -53,7 +39,7 @@ bool is_normalisation(const Layer& layer) {
 }
 
 K80Iteration iteration_of(const std::vector<Layer>& layers, double compute_s, double forward_share,
-                          Granularity granularity) {
+                          SentAsOne sent) {
   K80Iteration made;
   made.compute_s = compute_s;
   const double all = multiply_adds(layers), forward = compute_s * forward_share;
@@ -62,13 +48,14 @@ K80Iteration iteration_of(const std::vector<Layer>& layers, double compute_s, do
   double waiting_forward = 0;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     done += layer->work;
+    if (layer->tensors.empty()) continue;
     const double ready = forward + (compute_s - forward) * done / all;
     const double share = forward * layer->work / all;
     std::int64_t bytes = 0;
     for (const LayerTensor& tensor : layer->tensors) bytes += 4 * tensor.elements;
-    if (granularity == Granularity::weights && is_normalisation(*layer)) {
+    if (sent == SentAsOne::weights && is_normalisation(*layer)) {
       waiting += bytes, waiting_forward += share;
-    } else if (granularity == Granularity::tensors) {
+    } else if (sent == SentAsOne::tensors) {
       const auto parts = static_cast<double>(layer->tensors.size());
       for (auto t = layer->tensors.rbegin(); t != layer->tensors.rend(); ++t) {
         made.tensors.push_back({ready, 4 * t->elements, share / parts});
@@ -95,7 +82,7 @@ constexpr Published kPublished[] = {{"ResNet-50", 64, 1.75, 1.45, ""},
 
 K80Iteration iteration_named(std::string_view model, const K80Cluster& cluster) {
   return model == "GoogleNet" ? k80_googlenet(cluster)
-                              : k80_resnet50(cluster, Granularity::layers);
+                              : k80_resnet50(cluster, SentAsOne::layers);
 }
 
 void unpublished(Study& study, std::string figure, double value) {
@@ -134,12 +121,12 @@ double over(const K80Cluster& cluster, const K80Iteration& iteration, std::strin
 // Nobody published what a layer is: the same figure for the other ways to read it.
 void other_granularities(const K80Cluster& cluster, const std::string& prefix, Study& study) {
   struct Choice {
-    Granularity granularity;
+    SentAsOne sent;
     const char* name;
   };
-  for (const Choice& choice : {Choice{Granularity::weights, "54 weight layers"},
-                               Choice{Granularity::tensors, "161 tensors"}}) {
-    const K80Iteration other = k80_resnet50(cluster, choice.granularity);
+  for (const Choice& choice : {Choice{SentAsOne::weights, "54 weight layers"},
+                               Choice{SentAsOne::tensors, "161 tensors"}}) {
+    const K80Iteration other = k80_resnet50(cluster, choice.sent);
     study.rows.push_back({cat(prefix, "ResNet-50 at 64, ", choice.name, ": merged over wfbp"), "x",
                           kPublished[0].over_wfbp, kPublished[0].over_wfbp,
                           over(cluster, other, "wfbp"), ""});
@@ -149,7 +136,7 @@ void other_granularities(const K80Cluster& cluster, const std::string& prefix, S
 // How far the answers at 64 nodes move with what had to be assumed.
 void sensitivity(const K80Cluster& cluster, Study& study) {
   const auto vary = [&](const std::string& what, const K80Cluster& varied) {
-    const K80Iteration each = k80_resnet50(varied, Granularity::layers);
+    const K80Iteration each = k80_resnet50(varied, SentAsOne::layers);
     for (const char* planner : {"wfbp", "single"}) {
       unpublished(study, cat("ResNet-50 at 64, ", what, ": merged over ", planner),
                   over(varied, each, planner));
@@ -189,7 +176,7 @@ void predict_from_one_row(const K80Cluster& cluster, Study& study) {
 K80Cluster fitted_to_single(K80Cluster cluster, double merged_over_single) {
   const auto reached = [&](double images_per_s) {
     cluster.resnet50_images_per_s = images_per_s;
-    const K80Iteration iteration = k80_resnet50(cluster, Granularity::layers);
+    const K80Iteration iteration = k80_resnet50(cluster, SentAsOne::layers);
     return over(cluster, iteration, "single") >= merged_over_single;
   };
   // The ratio falls again where compute is so short that nothing can be hidden: from the slow side.
@@ -203,9 +190,9 @@ K80Cluster fitted_to_single(K80Cluster cluster, double merged_over_single) {
   return cluster;
 }
 
-K80Iteration k80_resnet50(const K80Cluster& cluster, Granularity granularity) {
+K80Iteration k80_resnet50(const K80Cluster& cluster, SentAsOne sent) {
   return iteration_of(resnet50_layers(), kResnetImages / cluster.resnet50_images_per_s,
-                      cluster.forward_share, granularity);
+                      cluster.forward_share, sent);
 }
 
 K80Iteration k80_googlenet(const K80Cluster& cluster) {
@@ -213,7 +200,7 @@ K80Iteration k80_googlenet(const K80Cluster& cluster) {
   const std::vector<Layer> layers = googlenet_layers();
   const double compute = kGooglenetImages * multiply_adds(layers) /
                          (cluster.resnet50_images_per_s * multiply_adds(resnet50_layers()));
-  return iteration_of(layers, compute, cluster.forward_share, Granularity::layers);
+  return iteration_of(layers, compute, cluster.forward_share, SentAsOne::layers);
 }
 
 double k80_seconds(const K80Cluster& cluster, const K80Iteration& iteration, int nodes,
@@ -237,7 +224,7 @@ double k80_seconds(const K80Cluster& cluster, const K80Iteration& iteration, int
 Study run_paper003(const K80Cluster& cluster) {
   Study study;
   for (const Published& there : kPublished) compare(there, cluster, study);
-  const K80Iteration iteration = k80_resnet50(cluster, Granularity::layers);
+  const K80Iteration iteration = k80_resnet50(cluster, SentAsOne::layers);
   for (const char* planner : {"wfbp", "single"}) {
     study.rows.push_back({cat("ResNet-50 at 64: efficiency, ", planner), "", 0.55, 0.55,
                           iteration.compute_s / k80_seconds(cluster, iteration, 64, planner),

@@ -6,7 +6,7 @@
 
 #include "plan/iteration/iteration.hpp"
 #include "sim/study/study.hpp"
-#include "sim/workload/layers.hpp"
+#include "sim/workload/layers/models.hpp"
 
 namespace unisono::sim {
 
@@ -20,7 +20,7 @@ struct K80Cluster {
 };
 
 // What is sent as one where nothing is merged.
-enum class Granularity { weights, layers, tensors };
+enum class SentAsOne { weights, layers, tensors };
 
 struct K80Iteration {
   std::vector<plan::IterationTensor> tensors;  // in backward order
@@ -28,7 +28,7 @@ struct K80Iteration {
 };
 // The 161 tensors of ResNet-50, its 107 layers with parameters (a convolution and the scaling
 // behind it are two), or its 54 layers with weights; 32 images.
-K80Iteration k80_resnet50(const K80Cluster& cluster, Granularity granularity);
+K80Iteration k80_resnet50(const K80Cluster& cluster, SentAsOne sent);
 // The 64 layers of GoogleNet with both auxiliary classifiers, 13.4 M parameters; 64 images.
 K80Iteration k80_googlenet(const K80Cluster& cluster);
 

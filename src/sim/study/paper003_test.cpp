@@ -18,10 +18,10 @@ std::int64_t parameters(const K80Iteration& iteration) {
 
 TEST(Paper003, ModelsHaveThePublishedNumbersOfParameters) {
   const K80Cluster cluster;
-  for (const auto& [granularity, count] : {std::pair{Granularity::weights, 54U},
-                                           std::pair{Granularity::layers, 107U},
-                                           std::pair{Granularity::tensors, 161U}}) {
-    const K80Iteration resnet = k80_resnet50(cluster, granularity);
+  for (const auto& [sent, count] : {std::pair{SentAsOne::weights, 54U},
+                                           std::pair{SentAsOne::layers, 107U},
+                                           std::pair{SentAsOne::tensors, 161U}}) {
+    const K80Iteration resnet = k80_resnet50(cluster, sent);
     EXPECT_EQ(resnet.tensors.size(), count);
     EXPECT_EQ(parameters(resnet), 25'557'032);
     EXPECT_NEAR(resnet.tensors.back().ready_s, resnet.compute_s, 1e-12);
@@ -79,7 +79,7 @@ TEST(Paper003, EveryRowIsAsFarFromThePublishedValueAsTheDocsSay) {
 TEST(Paper003, FindsWhatThePaperFinds) {
   const K80Cluster cluster;
   for (const K80Iteration& each :
-       {k80_resnet50(cluster, Granularity::layers), k80_googlenet(cluster)}) {
+       {k80_resnet50(cluster, SentAsOne::layers), k80_googlenet(cluster)}) {
     const auto seconds = [&](int nodes, const char* planner) {
       return k80_seconds(cluster, each, nodes, planner);
     };

@@ -84,8 +84,9 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   void refuse(Handover& submission, const Status& status) noexcept;
   bool try_take_soon();
   void drive_for(TicketState& ticket, Time deadline);
-  void hand_back(TokenHold& hold);
-  void arm();
+  void hand_back(TokenHold& hold, bool listens);
+  void sleep(Nanos limit, bool by_patrol);
+  void arm(bool listens);
   bool drives_here() const;
 
   const Options options_;
@@ -109,6 +110,10 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
+  Time driven_at_{};                        // the same: when a caller handed the loop back last
+  bool patrols_ = false;                    // the same: the engine thread looks at muted streams
+  Nanos patrol_{0};                         // engine thread: how often
+  bool only_looks_ = false;                 // engine thread: nothing but the patrol has woken it
   std::atomic<bool> shut_down_{false};      // no more submissions; the loop leaves
   Status out_of_memory_;                    // made early, since later there is no memory for it
   Status ended_;                            // why the inbox is closed; written before it closes

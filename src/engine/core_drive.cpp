@@ -33,6 +33,10 @@ std::int64_t thread_cpu_ns() {
   return spec.tv_sec * 1'000'000'000 + spec.tv_nsec;
 }
 
+// How long streams stay muted after somebody has driven, and how seldom the engine thread looks while
+// somebody drives all the time.
+constexpr Nanos kPatrolMin{200'000}, kPatrolMax{500'000};
+
 // The status for an exception that reached the edge of a drive.
 Status broken_status(Rank rank, const char* what) noexcept {
   try {
@@ -73,10 +77,17 @@ void EngineCore::run() {
 
 // Runs from one sleep to the next; returns false when the loop has ended.
 bool EngineCore::turn() {
+  const bool only_looks = std::exchange(only_looks_, false);
+  if (only_looks && !token_.try_take()) {
+    // A caller drives, who rings if it leaves something to do.
+    patrol_ = std::min(2 * patrol_, kPatrolMax);
+    sleep(patrol_, true);
+    return true;
+  }
   bool busy = false, worked = false;
   Time due = kNever;
   {
-    const TokenHold hold(token_);
+    const TokenHold hold = only_looks ? TokenHold(token_, std::adopt_lock) : TokenHold(token_);
     bell_.disarm();
     bell_.drain();
     // A burst is worked off before sleeping; a waiting caller can take over between two turns.
@@ -85,7 +96,9 @@ bool EngineCore::turn() {
       end_loop();
       return false;
     }
-    arm();
+    patrols_ = poller_.muted() && !worked && clock_.now() - driven_at_ < kPatrolMin;
+    patrol_ = kPatrolMin;
+    arm(!patrols_);
     busy = loop_->ready();
     due = sleeps_until_ = loop_->deadline();
   }
@@ -94,19 +107,25 @@ bool EngineCore::turn() {
   // Whatever is due and cannot be done must not keep the thread from what the poller has to say.
   const Nanos limit = busy           ? Nanos(0)
                       : due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
+  const bool by_patrol = patrols_ && (limit < Nanos(0) || patrol_ < limit);
+  sleep(by_patrol ? patrol_ : limit, by_patrol);
+  return true;
+}
+
+void EngineCore::sleep(Nanos limit, bool by_patrol) {
   try {
     const auto events = poller_.wait(limit);
+    only_looks_ = by_patrol && events.empty();
     observe::Counters::add(counters_.wakeups);
     const bool door = std::any_of(events.begin(), events.end(), [](const Poller::Ready& event) {
       return event.key == rendezvous::kDoorKey;
     });
-    if (!door) return true;
+    if (!door) return;
     const TokenHold hold(token_);
     loop_->door_is_ready();
   } catch (const std::bad_alloc&) {
     // Events repeat until they are dealt with.
   }
-  return true;
 }
 
 // Nobody drives from here on. What is still under way fails as it is dropped with the loop, what
@@ -166,12 +185,12 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
     }
     if (now >= deadline) break;
   }
-  hand_back(hold);
+  hand_back(hold, !ticket.done());
 }
 
 // While nothing is on its way, neighbours' counters are no reason to wake up.
-void EngineCore::arm() {
-  poller_.mute_streams(false);
+void EngineCore::arm(bool listens) {
+  if (listens) poller_.mute_streams(false);
   bell_.arm(loop_->moving() ? kRingForWork | kRingForProgress : kRingForWork);
 }
 
@@ -201,16 +220,21 @@ void EngineCore::hand_over(Handover submission) noexcept {
   constexpr std::size_t kLightBytes = 64 << 10;
   bell_.disarm();
   pass(kLightBytes);
-  hand_back(hold);
+  hand_back(hold, false);
 }
 
 // Hands the loop back to the engine thread, which sleeps, and rings it when work is left.
-void EngineCore::hand_back(TokenHold& hold) {
-  arm();
+// Whoever has got what it waited for often waits again at once. Until it is clear that it does not,
+// streams stay muted, or the first word from another rank would wake the engine thread in between;
+// meanwhile that thread looks now and then (it patrols).
+void EngineCore::hand_back(TokenHold& hold, bool listens) {
+  driven_at_ = clock_.now();
+  arm(listens);
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
   const bool busy = loop_->ready() || loop_->finished() || loop_->deadline() < sleeps_until_;
+  const bool nobody_looks = poller_.muted() && !patrols_;
   hold.release();
-  if (busy) bell_.ringer().ring_always();
+  if (busy || nobody_looks) bell_.ringer().ring_always();
 }
 
 // The news goes through the inbox, so the loop hears of it before what this thread submits next,

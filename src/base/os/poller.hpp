@@ -32,6 +32,7 @@ class Poller {
   void ready_streams(std::vector<std::uint64_t>& keys);
   // Thread: one at a time.
   void mute_streams(bool muted);
+  bool muted() const { return muted_; }
   // Sleeps until something is ready or the limit passes (negative: no limit). A signal may end it
   // early, with nothing ready. Kernels before 5.11 count in milliseconds; the limit is rounded up.
   std::vector<Ready> wait(Nanos limit);

@@ -58,6 +58,7 @@ struct MoveContext {
   std::uint64_t bucket = 0;                  // with the set, makes tags unique
   std::uint64_t identity = 0;  // of the bucket: goes with every byte, compared on arrival
   HostTeam* host = nullptr;    // of members on several hosts, some of which share one; else null
+  bool is_long = false;        // worth waking the threads of the transport, where it has some
 
   int n() const { return members->count(); }
   int me() const { return members->me; }

@@ -69,6 +69,9 @@ Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
                                          tensor.request->name, "'"));
 }
 
+// Over loopback, with a thread for each connection, the times cross at about this size.
+constexpr std::size_t kLongBytes = 1 << 20;
+
 move::MoveContext BucketRun::next_context() const {
   const std::uint64_t count =
       std::exchange(*context_.next_move, *context_.next_move + context_.move_stride);
@@ -77,7 +80,8 @@ move::MoveContext BucketRun::next_context() const {
           .set = bucket_.set,
           .bucket = context_.moves.base | (count & context_.moves.mask),
           .identity = bucket_.identity,
-          .host = context_.host};
+          .host = context_.host,
+          .is_long = bucket_.bytes > kLongBytes};
 }
 
 const Status& BucketRun::trouble() const {

@@ -20,21 +20,16 @@
 namespace unisono::transport {
 
 using Tag = std::uint64_t;
-// Set in the tags of short streams of data, which are over before another thread has woken up for
-// them: over loopback the times cross between half a MiB and a MiB.
-inline constexpr std::uint16_t kShortTag = 1u << 11;
-inline constexpr std::size_t kShortBytes = 512 << 10;
-inline constexpr std::uint16_t length_of(std::size_t stream_bytes) {
-  return stream_bytes <= kShortBytes ? kShortTag : std::uint16_t{0};
-}
 
 // Names data: the tag matches a send with its receive; the identity says what the data is. It is
 // sent with the data and must be the same at both ends; 0 where it does not matter.
 struct Label {
-  Label(Tag which, std::uint64_t what = 0) : tag(which), identity(what) {}
+  Label(Tag which, std::uint64_t what = 0, bool in_a_hurry = false)
+      : tag(which), identity(what), hurries(in_a_hurry) {}
   Tag tag;
   std::uint64_t identity;
-  friend bool operator==(const Label&, const Label&) = default;
+  // For the sending end alone: it would be over before another thread has woken up for it.
+  bool hurries;
 };
 
 // One send or receive, owned by the caller; its address and its bytes must stay valid until it is

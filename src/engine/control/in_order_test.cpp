@@ -50,6 +50,16 @@ TEST(InOrder, WhateverWayTheMessagesTake) {
   }
 }
 
+TEST(InOrder, WhatIsNotNumberedWaitsForNothing) {
+  InOrder receiver;
+  std::vector<std::uint32_t> seen;
+  const auto note = [&](auto message) { seen.push_back(number_in(message)); };
+  EXPECT_TRUE(receiver.arrived(1, 1, message_of(1), note));
+  EXPECT_TRUE(receiver.arrived(1, InOrder::kUnnumbered, message_of(9), note));
+  EXPECT_TRUE(receiver.arrived(1, 0, message_of(0), note));
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{9, 0, 1}));
+}
+
 TEST(InOrder, ANumberThatCannotBeIsRefused) {
   InOrder receiver;
   int delivered = 0;

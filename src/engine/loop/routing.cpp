@@ -18,7 +18,9 @@ void Loop::post(Rank to, const std::vector<std::byte>& message) {
     if (!parts_.overlay || parts_.overlay->adjacent(me, to)) {
       parts_.transport->post(to, part);
     } else {
-      route({me, to, in_order_.next_to(to)}, part);
+      const bool asks_again = part.front() == static_cast<std::byte>(ControlKind::leave_request) ||
+                              part.front() == static_cast<std::byte>(ControlKind::leave_granted);
+      route({me, to, asks_again ? InOrder::kUnnumbered : in_order_.next_to(to)}, part);
     }
   });
   if (!status.ok()) fail_job(status);
@@ -94,11 +96,11 @@ void Loop::handle_routed(Rank from, const Control& control) {
   }
   if (way.to == me) {
     const bool can_be = in_order_.arrived(way.origin, way.number, control.body, [&](auto message) {
-      handle(way.origin, message);
+      if (failed_.ok()) handle(way.origin, message);
     });
     if (can_be) return;
     const Status why(Code::corrupted, "a routed message has a number that cannot be");
-    return fail_job(lost(from, why));
+    return fail_job(lost(way.origin, why));
   }
   if (way.to != Route::kEverybody) {
     if (!gone_[static_cast<std::size_t>(way.to)]) route(way, control.body);

@@ -74,8 +74,8 @@ constexpr Entry kEntries[] = {
      &Options::heal},
     {{"connections", "UNISONO_CONNECTIONS", "", count_or_auto(1, 8), true,
       "How many TCP connections share the data between two ranks. auto: 5 where the network is "
-      "faster than 10 Gbit/s, or is loopback and each rank has 4 cores; else 1, and also where ranks "
-      "connect on first use."},
+      "faster than 10 Gbit/s, or is loopback and there are 4 cores for each rank; else 1, and also "
+      "where ranks connect on first use."},
      &Options::connections},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
       "The allreduce algorithm over messages; ranks that share memory need none."},
@@ -149,7 +149,7 @@ constexpr Entry kEntries[] = {
     {{"io_threads", "UNISONO_IO_THREADS", "", count_or_auto(0, 8), false,
       "How many threads move data over TCP beside the engine's. auto: one for each connection "
       "but the first, where there are 4 cores for each rank of this host, and a core for each thread; "
-      "else 0."},
+      "else 0, and also with cpu_sets. The cores a rank may use count as shared by its host's ranks."},
      &Options::io_threads},
     {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "

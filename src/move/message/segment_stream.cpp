@@ -18,7 +18,6 @@ SegmentStream::SegmentStream(const MoveContext& context, int member, Phase phase
 void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segment_bytes) {
   way_ = Way::bytes_out;
   source_ = bytes;
-  length_ = transport::length_of(bytes.size());
   segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
   segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
@@ -26,7 +25,6 @@ void SegmentStream::send_from(std::span<const std::byte> bytes, std::size_t segm
 void SegmentStream::receive_into(std::span<std::byte> bytes, std::size_t segment_bytes) {
   way_ = Way::bytes_in;
   target_ = bytes;
-  length_ = transport::length_of(bytes.size());
   segment_bytes_ = segment_bytes != 0 ? segment_bytes : std::max<std::size_t>(bytes.size(), 1);
   segments_ = patterns::segments_in(bytes.size(), segment_bytes_);
 }
@@ -51,10 +49,6 @@ void SegmentStream::use(std::span<const Segment> list, Way way) {
   way_ = way;
   list_ = list;
   segments_ = list.size();
-  std::size_t bytes = 0;
-  const bool outputs = way == Way::outputs_out || way == Way::outputs_in;
-  for (const Segment& segment : list) bytes += outputs ? segment.out.size() : segment.in.size();
-  length_ = transport::length_of(bytes);
 }
 
 void SegmentStream::advance(std::size_t limit, Pass& pass) {
@@ -88,15 +82,16 @@ std::span<std::byte> SegmentStream::target(std::size_t segment) const {
 }
 
 void SegmentStream::open(std::size_t segment) {
-  const transport::Label label{
-      tags::pack(context_->set, context_->bucket, tags::step_of(phase_, length_, segment)),
-      context_->identity};
+  const std::uint16_t step = tags::step_of(phase_, segment);
   transport::Transfer& transfer = transfers_[segment % kWindow];
   transfer.state = transport::Transfer::State::idle;
   if (sends()) {
-    context_->transport->send(peer_, label, source(segment), transfer);
+    const auto bytes = source(segment);
+    context_->transport->send(peer_, tags::label_of(*context_, step, bytes.size()), bytes, transfer);
   } else {
-    context_->transport->receive(peer_, label, target(segment), transfer);
+    const auto bytes = target(segment);
+    context_->transport->receive(peer_, tags::label_of(*context_, step, bytes.size()), bytes,
+                                 transfer);
   }
 }
 

@@ -70,7 +70,6 @@ class SegmentStream {
   const MoveContext* context_;
   const Rank peer_;
   const unsigned phase_;
-  std::uint16_t length_ = 0;                // of the tags
   Way way_ = Way::bytes_out;
   std::span<const std::byte> source_;       // bytes_out
   std::span<std::byte> target_;             // bytes_in; slots_in: the slots

@@ -65,7 +65,8 @@ Result<std::size_t> agree_on_stripes(RootExchange& root_exchange, const Options&
 
 std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size, int cores) {
   if (options.io_threads >= 0) return static_cast<std::size_t>(options.io_threads);
-  if (stripes == 1 || !enough(cores, local_size)) return 0;
+  // The engine's own CPUs are few where they are apart from those of the compute.
+  if (stripes == 1 || options.cpu_sets != "off" || !enough(cores, local_size)) return 0;
   const int each = cores / std::max(local_size, 1);
   return std::min<std::size_t>(stripes - 1, static_cast<std::size_t>(each - 1));
 }

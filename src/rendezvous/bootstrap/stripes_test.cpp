@@ -66,6 +66,9 @@ TEST(Stripes, ThreadsOnlyWhereThereAreCoresForThem) {
   EXPECT_EQ(io_threads_for(options, 5, 1, 64), 4u);
   EXPECT_EQ(io_threads_for(options, 4, 8, 31), 0u);
   EXPECT_EQ(io_threads_for(options, 5, 8, 32), 3u);
+  Options apart;
+  apart.cpu_sets = "0.25";
+  EXPECT_EQ(io_threads_for(apart, 5, 1, 64), 0u);
   Options pinned;
   pinned.io_threads = 2;
   EXPECT_EQ(io_threads_for(pinned, 1, 8, 1), 2u);

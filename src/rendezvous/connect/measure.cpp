@@ -16,9 +16,6 @@ namespace {
 constexpr std::array<int, cost::kPointBytes.size()> kRepeats{12, 8, 5, 4};
 // No process set has this number while ranks join.
 constexpr transport::Tag kMeasureTag = transport::Tag{0xFFFF} << 48;
-transport::Tag tag_of(transport::Tag number, std::size_t bytes) {
-  return kMeasureTag | number << 16 | transport::length_of(bytes);
-}
 
 // Keeps what the transport reports meanwhile: a peer that is lost is reported only once.
 class LossListener final : public transport::TransportListener {
@@ -78,11 +75,11 @@ class PingPong {
 
   void expect(std::size_t bytes) {
     received_.state = transport::Transfer::State::idle;
-    transport_.receive(peer_, tag_of(receives_++, bytes), std::span(in_).first(bytes), received_);
+    transport_.receive(peer_, kMeasureTag | receives_++, std::span(in_).first(bytes), received_);
   }
   void send(std::size_t bytes) {
     sent_.state = transport::Transfer::State::idle;
-    transport_.send(peer_, tag_of(sends_++, bytes), std::span(out_).first(bytes), sent_);
+    transport_.send(peer_, kMeasureTag | sends_++, std::span(out_).first(bytes), sent_);
   }
   bool wait(const transport::Transfer& transfer) {
     while (!transfer.done()) {

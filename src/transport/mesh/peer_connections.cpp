@@ -82,8 +82,8 @@ void PeerLink::broke(LaneId lane, const Status& why) {
   // about to go anyway, and with the rank if that was the control lane. Once or twice it may only have
   // preferred another connection.
   std::size_t& hang_ups = calls_[lane.number].hang_ups;
-  hang_ups = resumed ? 0 : hang_ups + 1;
-  if (leaving_ && hang_ups >= kHangUpsOfALane) {
+  hang_ups = resumed || !leaving_ ? 0 : hang_ups + 1;
+  if (hang_ups >= kHangUpsOfALane) {
     if (lane.is_control()) return give_up();
     close(lane);
     return data_[lane.stripe()].set_ended();

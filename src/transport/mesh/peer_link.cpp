@@ -110,9 +110,12 @@ bool PeerLink::handle(LaneId lane, const Link::Pumped& pumped) {
     data_.read_to_the_end();
   }
   if (pumped.ended && may_end(lane, pumped.closed)) {
-    // Whoever closes a lane in good order after this rank's goodbye has read all that came before it.
-    const bool read_all = !lane.is_control() && pumped.closed && data_[lane.stripe()].finished();
-    if (read_all) data_[lane.stripe()].confirm_all();
+    // Whoever closes a lane in good order after this rank's goodbye, and does not leave itself, has
+    // read all that came before it.
+    if (!lane.is_control() && pumped.closed) {
+      Stripe& stripe = data_[lane.stripe()];
+      if (stripe.finished() && stripe.resumed() && !stripe.ended()) stripe.confirm_all();
+    }
     close(lane);
     if (!lane.is_control()) data_[lane.stripe()].set_ended();
     return true;
@@ -139,7 +142,7 @@ bool PeerLink::may_end(LaneId lane, bool closed) const {
   if (lane.is_control()) return peer_left_ && (!heals_ || data_.ended());
   const Stripe& stripe = data_[lane.stripe()];
   if (stripe.ended() || goodbye_acked_) return true;
-  return heals_ ? stripe.finished() && closed : stripe.finished() || peer_left_;
+  return heals_ ? stripe.finished() && stripe.resumed() && closed : stripe.finished() || peer_left_;
 }
 
 Result<std::byte*> PeerLink::place(const FrameHeader& header) {

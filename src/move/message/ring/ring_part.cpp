@@ -33,11 +33,6 @@ RingPart::RingPart(const MoveContext& context, RingWork work, std::span<const in
   for (int step = 0; step <= steps; ++step) {
     add_slice(work_.slices[static_cast<std::size_t>(patterns::wrap(first - step, n_))], step);
   }
-  std::size_t elements = 0;
-  for (const auto& pieces : work_.slices) {
-    for (const patterns::Slice& piece : pieces) elements += piece.end - piece.begin;
-  }
-  length_ = transport::length_of(elements * size_of(work_.dtype));
   const auto end_of = [&](int step) { return step_ends_[static_cast<std::size_t>(step)]; };
   first_received_ = end_of(0);
   around_ = end_of(n_ - 1);
@@ -180,8 +175,7 @@ void RingPart::reduce(std::size_t received) {
 
 // The n-th segment a member sends is the n-th its right neighbour receives.
 transport::Label RingPart::label_of(std::size_t number) const {
-  return {tags::pack(context_->set, context_->bucket, tags::step_of(phase_, length_, number)),
-          context_->identity};
+  return tags::label_of(*context_, tags::step_of(phase_, number), kSegmentBytes);
 }
 
 void RingPart::add_pending(OpenTransfer& pending) const {

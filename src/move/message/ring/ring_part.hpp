@@ -92,7 +92,6 @@ class RingPart {
   const unsigned phase_;
   const int n_;
   const bool partials_;
-  std::uint16_t length_ = 0;                // of the tags
   Rank right_ = 0, left_ = 0;
   std::vector<Segment> segments_;           // of steps 0, 1, ...: sent up to sent_end_
   std::vector<std::size_t> step_ends_;      // in segments_

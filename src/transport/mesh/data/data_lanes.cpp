@@ -20,12 +20,12 @@ bool DataLanes::OnTheWay::has(Tag tag) const {
 DataLanes::DataLanes(std::size_t stripes, std::uint32_t epoch, bool heals, IoThreads* io,
                      std::vector<LaneStream> lanes)
     : heals_(heals),
-      first_for_short_(io != nullptr && (lanes.empty() ? stripes : lanes.size()) > 1),
+      first_hurries_(io != nullptr && (lanes.empty() ? stripes : lanes.size()) > 1),
       box_(lanes.empty() ? stripes : lanes.size(), io != nullptr) {
   if (lanes.empty()) lanes.resize(stripes);
   UNISONO_CHECK(!lanes.empty() && lanes.size() <= kStripesMax);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    const bool by_engine = io == nullptr || (first_for_short_ && i == 0);
+    const bool by_engine = io == nullptr || (first_hurries_ && i == 0);
     stripes_.push_back(std::make_unique<Stripe>(i, std::move(lanes[i]), epoch, heals, box_,
                                                 by_engine ? nullptr : io->next()));
   }
@@ -40,17 +40,16 @@ std::uint64_t DataLanes::sum(std::uint64_t (Stripe::*figure)() const) const {
 
 // A step of one in any part of a tag leads to the next stripe.
 std::size_t DataLanes::home_of(Tag tag) const {
-  const bool is_short = (tag & kShortTag) != 0;
-  if (first_for_short_ && is_short) return 0;
-  const std::size_t first = first_for_short_ ? 1 : 0;
-  const Tag step = (tag & 0xFFFF & ~Tag{kShortTag}) + (tag >> 12) + (tag >> 16) + (tag >> 48);
+  const std::size_t first = first_hurries_ ? 1 : 0;
+  const Tag step = (tag & 0xFFFF) + (tag >> 12) + (tag >> 16) + (tag >> 48);
   return first + static_cast<std::size_t>(step) % (size() - first);
 }
 
-std::size_t DataLanes::choose(Tag tag) const {
-  if (size() == 1) return 0;
-  const std::size_t home = home_of(tag), first = first_for_short_ ? 1 : 0;
-  if (!heals_ || home < first) return home;
+std::size_t DataLanes::choose(const Label& label) const {
+  if (size() == 1 || (first_hurries_ && label.hurries)) return 0;
+  const Tag tag = label.tag;
+  const std::size_t home = home_of(tag), first = first_hurries_ ? 1 : 0;
+  if (!heals_) return home;
   for (std::size_t i = first; away_ > 0 && i < size(); ++i) {
     if (i != home && on_the_way_[i].has(tag)) return i;
   }
@@ -63,7 +62,7 @@ std::size_t DataLanes::choose(Tag tag) const {
 }
 
 void DataLanes::send(Label label, std::span<const std::byte> bytes, Transfer& done) {
-  const std::size_t which = choose(label.tag);
+  const std::size_t which = choose(label);
   if (!on_the_way_.empty()) on_the_way_[which].tags.push_back(label.tag);
   try {
     stripes_[which]->send(label, bytes, done);
@@ -71,14 +70,14 @@ void DataLanes::send(Label label, std::span<const std::byte> bytes, Transfer& do
     if (!on_the_way_.empty()) on_the_way_[which].tags.pop_back();
     throw;
   }
-  if (!on_the_way_.empty() && which != home_of(label.tag)) ++away_;
+  if (!on_the_way_.empty() && is_away(label.tag, which)) ++away_;
 }
 
 Status DataLanes::acknowledged(std::size_t stripe, std::uint64_t frames) {
   if (!on_the_way_.empty()) {
     OnTheWay& sent = on_the_way_[stripe];
     for (; sent.first < frames && !sent.tags.empty(); ++sent.first, sent.tags.pop_front()) {
-      if (home_of(sent.tags.front()) != stripe) --away_;
+      if (is_away(sent.tags.front(), stripe)) --away_;
     }
   }
   return stripes_[stripe]->open() ? stripes_[stripe]->acknowledged(frames) : Status();
@@ -109,7 +108,8 @@ void DataLanes::say_goodbye() {
 
 void DataLanes::finish_writing() {
   for (auto& stripe : stripes_) {
-    if (!stripe->finished() && stripe->open() && stripe->idle()) stripe->finish_writing();
+    const bool may = stripe->open() && stripe->has_stream() && stripe->idle();
+    if (may && !stripe->finished()) stripe->finish_writing();
   }
 }
 

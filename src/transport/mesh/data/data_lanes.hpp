@@ -7,9 +7,8 @@
 // different ones, so that the parts of a tensor use all of them. When the home has much to send, data
 // goes to the stripe with the shortest backlog instead, if no data of that tag is still on its way;
 // only lanes that heal know that.
-// Where I/O threads drive and there are several stripes, the first one is the engine's: short streams
-// go there, because waking a thread at either end would take longer than they do, and long ones go to
-// the others.
+// Where I/O threads drive and there are several stripes, the first one is the engine's: what hurries
+// goes there, because waking a thread at either end would take longer, and the rest to the others.
 // Thread: the one that drives the engine.
 #pragma once
 
@@ -85,10 +84,14 @@ class DataLanes {
   }
   std::uint64_t sum(std::uint64_t (Stripe::*figure)() const) const;
   std::size_t home_of(Tag tag) const;
-  std::size_t choose(Tag tag) const;
+  std::size_t choose(const Label& label) const;
+  // What hurries is where it belongs.
+  bool is_away(Tag tag, std::size_t stripe) const {
+    return !(first_hurries_ && stripe == 0) && home_of(tag) != stripe;
+  }
 
   const bool heals_;
-  const bool first_for_short_;
+  const bool first_hurries_;
   Postbox box_;
   std::vector<std::unique_ptr<Stripe>> stripes_;
   std::vector<OnTheWay> on_the_way_;      // by stripe; only where there is a choice

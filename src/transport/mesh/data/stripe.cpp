@@ -147,6 +147,7 @@ void Stripe::attach(std::unique_ptr<Stream> stream, const LaneSecret& secret) {
   link_.attach(std::move(stream), secret);
   told_.store(link_.received(), std::memory_order_relaxed);
   has_stream_ = true;
+  finished_ = false;                        // what was written may have to be written again
   publish();
   if (io_ != nullptr) io_->call(*this);
 }

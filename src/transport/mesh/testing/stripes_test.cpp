@@ -19,10 +19,10 @@ namespace {
 struct Layout {
   std::size_t stripes, io_threads;
 };
-constexpr Layout kLayouts[] = {{2, 0}, {8, 0}, {1, 1}, {4, 2}};
+constexpr Layout kLayouts[] = {{2, 0}, {8, 0}, {1, 1}, {2, 1}, {4, 2}};
 
-// Every other tag is of a short stream, whatever is sent under it.
-Tag tag_of(std::size_t number) { return number % 2 == 0 ? number : number | kShortTag; }
+// Every other tag hurries, whatever is sent under it.
+Label label_of(Tag tag, std::uint64_t identity = 0) { return {tag, identity, tag % 2 == 1}; }
 
 // Steps until it is done; a transfer that never ends fails the test.
 template <typename Done>
@@ -64,7 +64,7 @@ TEST_P(StripedMesh, ResetsOfAnyStripeLoseNothing) {
       out[i] = pattern(size, round * 31 + static_cast<unsigned>(i));
       copies.push_back(out[i]);
       in[i].resize(size);
-      const Label label(tag_of(i % kAtOnce), round);
+      const Label label = label_of(i % kAtOnce, round);
       if (rng.below(2) == 0) job.at(1 - from).receive(from, label, in[i], receives[i]);
       job.at(from).send(1 - from, label, out[i], sends[i]);
       if (receives[i].state == Transfer::State::idle) {
@@ -101,7 +101,7 @@ TEST_P(StripedMesh, EqualTagsKeepTheirOrderWhateverElseIsOnItsWay) {
   std::deque<Transfer> transfers;
   std::deque<std::vector<std::byte>> held;
   for (int i = 0; i < (short_of_time() ? 60 : 200); ++i) {
-    const Tag tag = tag_of(rng.below(kTags));
+    const Tag tag = rng.below(kTags);
     if (last[tag] != nullptr) {
       ASSERT_TRUE(step_until(job, [&] { return last[tag]->done(); }));
     }
@@ -109,7 +109,7 @@ TEST_P(StripedMesh, EqualTagsKeepTheirOrderWhateverElseIsOnItsWay) {
         pattern(1 + rng.below(i % 4 == 0 ? 900'000 : 500), static_cast<unsigned>(i)));
     sent[tag].push_back(bytes);
     last[tag] = &transfers.emplace_back();
-    job.at(0).send(1, tag, bytes, *last[tag]);
+    job.at(0).send(1, label_of(tag), bytes, *last[tag]);
     if (rng.below(4) == 0) job.step();
   }
   for (const auto& [tag, all] : sent) {
@@ -178,39 +178,67 @@ TEST_P(StripedMesh, ARankThatEndsInTheMiddleIsLostAndLeavesNothingAtWork) {
   }
 }
 
-// Some stripes have nothing but the goodbye, and are closed by the peer while others still send. A
-// large payload is sent from the caller's memory, and done when the peer has it.
-class Leaving : public testing::TestWithParam<std::tuple<Layout, std::size_t>> {};
+// Where nothing hurries, a stripe may have nothing but the goodbye, and is closed by the peer while
+// others still send. A large payload is sent from the caller's memory, and is done when the peer has
+// it.
+class LeavingMesh : public testing::TestWithParam<std::tuple<Layout, std::size_t, bool>> {};
 
-TEST_P(Leaving, DeliversWhatIsOnEveryStripe) {
-  const auto [layout, bytes] = GetParam();
+TEST_P(LeavingMesh, DeliversWhatIsOnEveryStripe) {
+  const auto [layout, bytes, some_hurry] = GetParam();
   HealingWorld job(2, layout.stripes, layout.io_threads);
   constexpr std::size_t kMany = 20;
   const auto out = pattern(bytes, 5);
   std::vector<Transfer> sends(kMany), receives(kMany);
   std::vector<std::vector<std::byte>> in(kMany, std::vector<std::byte>(out.size()));
-  for (std::size_t i = 0; i < kMany; ++i) job.at(0).send(1, 2 * i, out, sends[i]);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    job.at(0).send(1, some_hurry ? label_of(i) : Label(i), out, sends[i]);
+  }
   job.at(0).leave();
   ASSERT_TRUE(step_until(job, [&] { return job.at(0).left(); }));
   EXPECT_EQ(job.world[1]->told.left, std::vector<Rank>{0});
   EXPECT_TRUE(std::ranges::all_of(sends, &Transfer::done));
   job.world[0]->transport.reset();
-  for (std::size_t i = 0; i < kMany; ++i) job.at(1).receive(0, 2 * i, in[i], receives[i]);
+  for (std::size_t i = 0; i < kMany; ++i) job.at(1).receive(0, i, in[i], receives[i]);
   ASSERT_TRUE(step_until(job, [&] { return std::ranges::all_of(receives, &Transfer::done); }));
   for (const auto& each : in) EXPECT_EQ(each, out);
   Transfer late;
-  job.at(1).receive(0, 2 * kMany, in[0], late);
+  job.at(1).receive(0, kMany, in[0], late);
   ASSERT_TRUE(step_until(job, [&] { return late.state == Transfer::State::failed; }));
   EXPECT_TRUE(job.world[1]->told.lost.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Leaving,
+// Both say goodbye before they have read anything.
+TEST_P(LeavingMesh, BothAtOnceGetWhatWasSentBefore) {
+  const auto [layout, bytes, some_hurry] = GetParam();
+  HealingWorld job(2, layout.stripes, layout.io_threads);
+  constexpr std::size_t kMany = 12;
+  const auto out = pattern(bytes, 5);
+  std::vector<Transfer> sends(2 * kMany), receives(2 * kMany);
+  std::vector<std::vector<std::byte>> in(2 * kMany, std::vector<std::byte>(out.size()));
+  for (int from = 0; from < 2; ++from) {
+    for (std::size_t i = 0; i < kMany; ++i) {
+      const std::size_t at = static_cast<std::size_t>(from) * kMany + i;
+      job.at(1 - from).receive(from, i, in[at], receives[at]);
+      job.at(from).send(1 - from, some_hurry ? label_of(i) : Label(i), out, sends[at]);
+    }
+  }
+  job.at(0).leave();
+  job.at(1).leave();
+  ASSERT_TRUE(step_until(job, [&] { return std::ranges::all_of(receives, &Transfer::done); }));
+  for (const auto& each : in) EXPECT_EQ(each, out);
+  ASSERT_TRUE(step_until(job, [&] { return job.at(0).left() && job.at(1).left(); }));
+  for (const auto& rank : job.world) EXPECT_TRUE(rank->told.lost.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, LeavingMesh,
                          testing::Combine(testing::ValuesIn(kLayouts),
-                                          testing::Values(2'000, 200'000, 1'500'000)),
+                                          testing::Values(2'000, 200'000, 1'500'000),
+                                          testing::Bool()),
                          [](const auto& which) {
                            const Layout layout = std::get<0>(which.param);
                            return cat("stripes", layout.stripes, "threads", layout.io_threads,
-                                      "bytes", std::get<1>(which.param));
+                                      "bytes", std::get<1>(which.param),
+                                      std::get<2>(which.param) ? "hurry" : "");
                          });
 INSTANTIATE_TEST_SUITE_P(Layouts, StripedMesh, testing::ValuesIn(kLayouts), [](const auto& which) {
   return cat("stripes", which.param.stripes, "threads", which.param.io_threads);

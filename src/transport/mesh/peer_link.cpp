@@ -209,9 +209,12 @@ void PeerLink::finish_leaving() {
     control_.send(FrameKind::goodbye_ack, 0, {}, nullptr);
   }
   if (!leaving_) return;
-  data_.finish_writing();
-  // The control lane stays open for the goodbye_ack that the peer's own goodbye will ask for.
-  if (!control_finished_ && goodbye_ack_sent_ && control_.open() && control_.idle()) {
+  // A peer that leaves, too, may still have much to write, and would take the end for the end of both.
+  data_.finish_writing(goodbye_acked_ && !peer_left_);
+  // The control lane stays open for the goodbye_ack that the peer's own goodbye will ask for, and until
+  // the peer has all that this rank has sent.
+  if (!control_finished_ && goodbye_ack_sent_ && goodbye_acked_ && control_.open() &&
+      control_.idle()) {
     control_finished_ = true;
     control_.finish_writing();
   }

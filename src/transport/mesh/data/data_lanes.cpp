@@ -106,10 +106,10 @@ void DataLanes::say_goodbye() {
   for (auto& stripe : stripes_) stripe->say_goodbye();
 }
 
-void DataLanes::finish_writing() {
+void DataLanes::finish_writing(bool all) {
   for (auto& stripe : stripes_) {
     const bool may = stripe->open() && stripe->has_stream() && stripe->idle();
-    if (may && !stripe->finished()) stripe->finish_writing();
+    if (may && (all || stripe->ended()) && !stripe->finished()) stripe->finish_writing();
   }
 }
 

@@ -43,8 +43,8 @@ class DataLanes {
   void confirm_all();
 
   void say_goodbye();
-  // Ends the writing of stripes whose goodbye is out.
-  void finish_writing();
+  // Ends the writing of stripes whose goodbye is out and on which the peer has ended, or of all.
+  void finish_writing(bool all);
   // Takes in what has come on stripes that have not ended.
   void read_to_the_end();
   // Fails receives for which nothing more can come: every stripe has ended.

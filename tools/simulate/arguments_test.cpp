@@ -10,6 +10,7 @@
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
+#include "sim/timeline/timeline_step.hpp"
 #include "testing/folder.hpp"
 #include "testing/printed.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 using Words = std::vector<std::string>;
 
@@ -76,6 +78,51 @@ TEST(SimulateArguments, AllIsEveryNameThereIs) {
               HasSubstr("no order \"all\""));
 }
 
+TEST(SimulateArguments, PlannersOfAnIterationArePlayedOnATimeline) {
+  for (const char* planner : {"merged", "two-phase", "priority", "merged-greedy"}) {
+    const SimulateSettings settings = simulate_settings(for_tiny({"--planner", planner}));
+    EXPECT_EQ(settings.engine, SimulateEngine::timeline) << planner;
+    EXPECT_THAT(settings.planners, ElementsAre(planner));
+  }
+  const SimulateSettings mixed = simulate_settings(for_tiny({"--planner", "wfbp,merged"}));
+  EXPECT_EQ(mixed.engine, SimulateEngine::timeline);
+  EXPECT_THAT(mixed.planners, ElementsAre("wfbp", "merged"));
+  EXPECT_EQ(simulate_settings(for_tiny({"--planner", "wfbp"})).engine, SimulateEngine::events);
+  EXPECT_EQ(simulate_settings(for_tiny({"--planner", "wfbp", "--engine", "timeline"})).engine,
+            SimulateEngine::timeline);
+}
+
+TEST(SimulateArguments, AllPlannersAreThoseOfTheTimelineUnlessEventsAreAskedFor) {
+  const SimulateSettings all = simulate_settings(for_tiny({"--planner", "all"}));
+  const auto known = sim::timeline_planners();
+  EXPECT_EQ(all.engine, SimulateEngine::timeline);
+  EXPECT_EQ(all.planners, Words(known.begin(), known.end()));
+  EXPECT_EQ(all.note, "");
+  for (const Words& more : {Words{"--order", "cache"}, Words{"--engine", "events"},
+                            Words{"--seed", "3"}, Words{"--straggler", "0=2"}}) {
+    Words line = for_tiny({"--planner", "all"});
+    line.insert(line.end(), more.begin(), more.end());
+    const SimulateSettings events = simulate_settings(line);
+    EXPECT_EQ(events.engine, SimulateEngine::events) << more.front();
+    EXPECT_EQ(events.planners, names_in(plan::planner_table()));
+    EXPECT_THAT(events.note, HasSubstr("Not among these planners: merged-greedy, merged, "
+                                       "two-phase, priority. They arrange a whole iteration"));
+  }
+}
+
+TEST(SimulateArguments, WhatTheOtherEngineCannotPlayIsSaid) {
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "merged", "--order", "cache"})),
+              HasSubstr("planner merged arranges a whole iteration beforehand, which the event "
+                        "engine cannot play (it has threshold, wfbp, single, groups); on a "
+                        "timeline --order means nothing"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "priority", "--engine", "events"})),
+              HasSubstr("planner priority arranges a whole iteration beforehand"));
+  const std::string plain =
+      simulate_complaint(for_tiny({"--engine", "timeline", "--kill", "1@5"}));
+  EXPECT_THAT(plain, HasSubstr("on a timeline --kill means nothing"));
+  EXPECT_THAT(plain, Not(HasSubstr("arranges")));
+}
+
 TEST(SimulateArguments, AnUnknownNameIsAnsweredWithWhatIsKnown) {
   EXPECT_THAT(simulate_complaint(for_tiny({"--order", "tree,cahce"})),
               HasSubstr("no order \"cahce\"; did you mean cache?"));
@@ -83,6 +130,8 @@ TEST(SimulateArguments, AnUnknownNameIsAnsweredWithWhatIsKnown) {
               HasSubstr("no pacing \"sometimes\"; one of event, cycle, gs, nbcs"));
   EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "groop"})),
               HasSubstr("no planner \"groop\"; did you mean groups?"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "wfbp,mergd"})),
+              HasSubstr("no planner \"mergd\"; did you mean merged?"));
   EXPECT_THAT(simulate_complaint({"--model", "nothing"}),
               HasSubstr("no model \"nothing\"; see unisono simulate --list"));
 }

@@ -14,23 +14,26 @@
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "progress_bar.hpp"
+#include "sim/timeline/timeline_step.hpp"
 #include "simulate/arguments.hpp"
+#include "simulate/plot.hpp"
 #include "simulate/report.hpp"
 
 namespace unisono::tools {
 namespace {
 
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (file.flush()) return true;
+  std::cerr << "unisono simulate: cannot write " << path << "\n";
+  return false;
+}
+
 int deliver(const SimulateSettings& settings, const std::string& text, const std::string& json,
             bool failed) {
   std::cout << (settings.json == "-" ? json : text) << std::flush;
-  if (!settings.json.empty() && settings.json != "-") {
-    std::ofstream file(settings.json);
-    file << json;
-    if (!file.flush()) {
-      std::cerr << "unisono simulate: cannot write " << settings.json << "\n";
-      failed = true;
-    }
-  }
+  if (!settings.json.empty() && settings.json != "-") failed |= !write_file(settings.json, json);
   return failed ? kJobFailed : kSuccess;
 }
 
@@ -52,6 +55,12 @@ int simulate_study(const SimulateSettings& settings) {
 std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows;
   for (const int ranks : settings.ranks) {
+    if (settings.engine == SimulateEngine::timeline) {
+      for (const std::string& planner : settings.planners) {
+        rows.push_back({ranks, "-", "-", planner, {}});
+      }
+      continue;
+    }
     for (const std::string& order : settings.orders) {
       for (const std::string& pacing : settings.pacings) {
         for (const std::string& planner : settings.planners) {
@@ -63,21 +72,35 @@ std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
   return rows;
 }
 
+std::string label_of(const SimulatedRow& row) {
+  return row.order == "-" ? cat(row.planner, ", ", row.ranks, " ranks")
+                          : cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
+}
+
+Result<sim::SimResult> play(const SimulateSettings& settings, const SimulatedRow& row,
+                            const sim::Progress& progress) {
+  sim::SimSettings one = settings.base;
+  one.ranks = row.ranks;
+  one.planner = row.planner;
+  if (settings.engine == SimulateEngine::timeline) {
+    progress(0);
+    return sim::timeline_step(one);
+  }
+  one.order = row.order;
+  one.pacing = row.pacing;
+  return sim::simulate(one, progress);
+}
+
 int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
   ProgressBar bar(!settings.quiet);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SimulatedRow& row = rows[i];
-    sim::SimSettings one = settings.base;
-    one.ranks = row.ranks;
-    one.order = row.order;
-    one.pacing = row.pacing;
-    one.planner = row.planner;
-    const std::string label = cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
-    auto result = sim::simulate(one, [&](double done) {
-      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label);
-    });
+    const auto show = [&](double done) {
+      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label_of(row));
+    };
+    auto result = play(settings, row, show);
     if (!result.ok()) {
       std::cerr << "unisono simulate: " << result.status().message() << "\n";
       return kWrongUsage;
@@ -86,6 +109,7 @@ int simulate_rows(const SimulateSettings& settings) {
     failed |= !row.result.failure.ok();
   }
   bar.clear();
+  if (!settings.plot.empty()) failed |= !write_file(settings.plot, steps_svg(settings, rows));
   return deliver(settings, table_text(settings, rows), json_text(settings, rows), failed);
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/data/text.hpp"
@@ -38,6 +39,44 @@ TEST(SimulateCommand, ThereIsARowPerCombinationInTheOrderGiven) {
                        row.at("planner").get<std::string>()));
   }
   EXPECT_THAT(rows, ElementsAre("tree wfbp", "tree single", "cache wfbp", "cache single"));
+}
+
+TEST(SimulateCommand, AllPlannersAreComparedForEachNumberOfRanks) {
+  int code = -1;
+  const Printed printed = printed_by([&] {
+    code = simulate_command({"--model", "resnet50", "--ranks", "8,64", "--network", "10gbe",
+                             "--planner", "all", "--json", "-"});
+  });
+  ASSERT_EQ(code, kSuccess) << printed.err;
+  const auto document = nlohmann::json::parse(printed.out);
+  ASSERT_EQ(document.at("results").size(), 16U);
+  std::map<std::string, double> at_64;
+  for (const auto& row : document.at("results")) {
+    if (row.at("ranks") == 64) at_64[row.at("planner")] = row.at("step_ms").get<double>();
+  }
+  for (const char* planner : {"wfbp", "single", "threshold", "groups", "merged-greedy"}) {
+    EXPECT_LE(at_64.at("merged"), at_64.at(planner)) << planner;
+  }
+}
+
+TEST(SimulateCommand, ThePictureHasALineForEachStrategyAndOneForCompute) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/steps.svg";
+  int code = -1;
+  printed_by([&] {
+    code = simulate_command({"--model", "tiny", "--ranks", "2,4", "--planner", "wfbp,merged",
+                             "--plot", path});
+  });
+  EXPECT_EQ(code, kSuccess);
+  const std::string svg = text_of_file(path);
+  for (const char* part : {">wfbp<", ">merged<", ">compute alone<", "on a timeline",
+                           "merged, 4 ranks: "}) {
+    EXPECT_THAT(svg, HasSubstr(part));
+  }
+  simulated(kSuccess, {"--order", "tree,cache", "--plot", path});
+  EXPECT_THAT(text_of_file(path), HasSubstr(">tree<"));
+  EXPECT_THAT(simulated(kJobFailed, {"--plot", "/no/such/folder/x.svg"}).err,
+              HasSubstr("cannot write /no/such/folder/x.svg"));
 }
 
 TEST(SimulateCommand, AFileGetsTheJsonAndStandardOutputTheTable) {

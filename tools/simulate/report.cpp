@@ -87,13 +87,37 @@ std::string error_text(const sim::StudyRow& row) {
   return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
 }
 
-}  // namespace
+std::string job_text(const sim::SimSettings& base) {
+  return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
+             fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
+             fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
+             base.host.ranks_per_host, " ranks per host");
+}
 
-std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+std::string timeline_table(const SimulateSettings& settings,
+                           const std::vector<SimulatedRow>& rows) {
+  TextTable grid{{"planner", "ranks", "step ms", "exposed", "efficiency", "buckets", "limited by"}};
+  if (settings.detail) grid[0].insert(grid[0].end(), {"latency", "bandwidth"});
+  for (const SimulatedRow& row : rows) {
+    const sim::SimResult& r = row.result;
+    grid.push_back({row.planner, cat(row.ranks), fixed(r.step_ms, 2), fixed(r.exposed_ms, 2),
+                    fixed(r.efficiency, 3), fixed(r.buckets, 0), r.limited_by});
+    if (!settings.detail) continue;
+    grid.back().insert(grid.back().end(), {fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2)});
+  }
+  const bool forward = settings.base.workload.forward_us > 0;
+  return cat(job_text(settings.base), "; a timeline\n\n", aligned(grid, FirstColumn::text),
+             "\nms per step; exposed: beyond compute. Planned beforehand: no agreement, no noise, ",
+             "no faults.\ntwo-phase and priority may overlap the next forward pass, the others ",
+             "end before it.\n",
+             forward ? ""
+                     : "The workload has no forward times, so every tensor is needed at once.\n");
+}
+
+std::string events_table(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   const sim::SimSettings& base = settings.base;
   TextTable grid{{"order", "pacing", "planner", "ranks", "step ms", "exposed", "efficiency",
-                  "messages",
-             "bytes", "buckets", "limited by"}};
+                  "messages", "bytes", "buckets", "limited by"}};
   if (settings.detail) {
     const char* more[] = {"straggler", "control", "latency", "bandwidth", "background", "spins",
                           "events", "wall s"};
@@ -122,14 +146,19 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
     failures += cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks, at ",
                     fixed(r.virtual_ms, 1), " ms: ", r.failure.message(), "\n");
   }
-  return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
-             fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
-             fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
-             base.host.ranks_per_host, " ranks per host; ", base.iterations,
-             " iterations; seed ", base.seed, "\n\n", aligned(grid, FirstColumn::text),
+  return cat(job_text(base), "; ", base.iterations, " iterations; seed ", base.seed, "\n\n",
+             aligned(grid, FirstColumn::text),
              "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
              "ranks, per step.\n",
+             settings.note, settings.note.empty() ? "" : "\n",
              failures.empty() ? "" : "\nFailed:\n", failures);
+}
+
+}  // namespace
+
+std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+  return settings.engine == SimulateEngine::timeline ? timeline_table(settings, rows)
+                                                     : events_table(settings, rows);
 }
 
 std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
@@ -138,7 +167,9 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
     results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result));
   }
   const sim::SimSettings& base = settings.base;
+  const bool timeline = settings.engine == SimulateEngine::timeline;
   const ordered_json document{{"command", settings.command},
+                              {"engine", timeline ? "timeline" : "events"},
                               {"seed", base.seed},
                               {"workload",
                                {{"name", base.workload.name},
@@ -223,7 +254,8 @@ std::string list_text() {
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);
   section("Planners", plan::planner_table(), named);
-  section("Planners of a whole iteration (study paper003)", plan::iteration_table(), named);
+  section("Planners of a whole iteration, on a timeline (merged-methods: not simulated)",
+          plan::iteration_table(), named);
   section("Studies", sim::study_table(), named);
   return out;
 }

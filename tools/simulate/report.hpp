@@ -13,7 +13,7 @@ namespace unisono::tools {
 
 struct SimulatedRow {
   int ranks = 0;
-  std::string order, pacing, planner;
+  std::string order, pacing, planner;   // on a timeline the first two are "-"
   sim::SimResult result;
 };
 

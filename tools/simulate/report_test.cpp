@@ -72,10 +72,42 @@ TEST(SimulateReport, AJobThatFailedSaysWhenAndWhy) {
   EXPECT_THAT(text, HasSubstr("\nFailed:\ntree, gs, 4 ranks, at 151.5 ms: rank 3 died\n"));
 }
 
+SimulateSettings timeline_settings() {
+  SimulateSettings settings = reported_settings();
+  settings.engine = SimulateEngine::timeline;
+  return settings;
+}
+
+TEST(SimulateReport, ATimelineHasNoColumnsOfAgreement) {
+  SimulateSettings settings = timeline_settings();
+  SimulatedRow row = finished_row();
+  row.order = row.pacing = "-";
+  row.planner = "merged";
+  const std::string text = table_text(settings, {row});
+  for (const char* part : {"; a timeline\n", "merged        4      6.00", "0.833", "bandwidth",
+                           "no agreement, no noise, no faults",
+                           "no forward times, so every tensor is needed at once"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("messages")));
+  settings.base.workload.forward_us = 1000;
+  EXPECT_THAT(table_text(settings, {row}), Not(HasSubstr("no forward times")));
+  const auto document = nlohmann::json::parse(json_text(settings, {row}));
+  EXPECT_EQ(document.at("engine"), "timeline");
+  EXPECT_EQ(document.at("results").at(0).at("planner"), "merged");
+}
+
+TEST(SimulateReport, WhatAnAllLeftOutStandsBelowTheTable) {
+  SimulateSettings settings = reported_settings();
+  settings.note = "Not among these planners: merged.";
+  EXPECT_THAT(table_text(settings, {finished_row()}), HasSubstr("\nNot among these planners: "));
+}
+
 TEST(SimulateReport, JsonHasARowForEachRun) {
   const auto document = nlohmann::json::parse(
       json_text(reported_settings(), {finished_row(), failed_row()}));
   EXPECT_EQ(document.at("command"), "unisono simulate --trace step");
+  EXPECT_EQ(document.at("engine"), "events");
   EXPECT_EQ(document.at("seed").get<int>(), 7);
   EXPECT_EQ(document.at("workload").at("bytes").get<int>(), 2'000'000);
   const auto& rows = document.at("results");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/network/collective_cost.hpp"
 #include "sim/network/host.hpp"
 #include "sim/network/network.hpp"
 #include "sim/network/wires.hpp"

@@ -8,6 +8,7 @@
 #include "base/data/text.hpp"
 #include "plan/iteration/iteration.hpp"
 #include "plan/planner.hpp"
+#include "sim/network/collective_cost.hpp"
 #include "sim/study/metrics.hpp"
 
 namespace unisono::sim {
@@ -94,7 +95,9 @@ MoveCost cost_of(const SimSettings& s, const plan::Arrangement& made) {
   };
   for (const plan::TimedPart& part : made.parts) add(part.bytes, allreduce_cost);
   if (!made.parts.empty()) return sum;
-  for (const plan::TimedBucket& bucket : made.buckets) add(bytes_of(bucket), allreduce_cost);
+  const PriceOf whole = made.gathers.empty() ? allreduce_cost : reducescatter_cost;
+  for (const plan::TimedBucket& bucket : made.buckets) add(bytes_of(bucket), whole);
+  for (const plan::TimedBucket& gather : made.gathers) add(bytes_of(gather), allgather_cost);
   return sum;
 }
 
@@ -154,12 +157,14 @@ bool only_on_timeline(std::string_view planner) {
 Result<SimResult> timeline_step(const SimSettings& s) {
   if (Status bad = check_timeline(s); !bad.ok()) return bad;
   const plan::PointsCost transfer = sampled(s, allreduce_cost);
+  const plan::PointsCost scatter = sampled(s, reducescatter_cost);
+  const plan::PointsCost gather = sampled(s, allgather_cost);
   const plan::Method methods[] = {{"none", &transfer}};
   const std::vector<plan::IterationTensor> tensors = tensors_of(s);
   plan::IterationSettings settings;
   settings.fusion_bytes = s.fusion_bytes;
   const auto planner = plan::make_iteration_planner(s.planner, settings);
-  return summary(s, planner->arrange({tensors, methods}));
+  return summary(s, planner->arrange({tensors, methods, &scatter, &gather}));
 }
 
 }  // namespace unisono::sim

@@ -7,6 +7,7 @@
 
 #include "base/data/text.hpp"
 #include "plan/planner.hpp"
+#include "sim/network/collective_cost.hpp"
 
 namespace unisono::sim {
 namespace {

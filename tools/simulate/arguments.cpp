@@ -38,6 +38,7 @@ Examples:
       --order cache --pacing all --cycle-ms 5
   unisono simulate --model resnet50 --ranks 8,64,512 --network 25gbe --planner all --plot plan.svg
   unisono simulate --trace step.json --ranks 64 --network 10gbe --planner wfbp,merged --json -
+  unisono simulate --model resnet50 --ranks 8,32,128 --global-batch 8192 --seeds 9
   unisono simulate --model tiny --ranks 16 --network 100gbe --kill 3@50
   unisono simulate --study oversleep            # or live: beside ranks measured on two cores
   unisono simulate --study paper001 --json errors.json
@@ -49,7 +50,7 @@ struct Line {
   std::string model, trace, network = "10gbe", device, granularity = "tensors";
   std::vector<std::string> stragglers, kills, partitions;
   std::string fusion_bytes = "64M", engine = "auto";
-  double compute_ms = 0, cycle_ms = 1;
+  double compute_ms = 0, cycle_ms = 1, batch = 0;
   bool at_end = false;
 };
 
@@ -80,6 +81,19 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--seed", s.base.seed, "of all noise")->capture_default_str();
+  app.add_option("--seeds", s.seeds,
+                 "simulate with so many seeds, from --seed on: median and central 68 %")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app.add_option("--global-batch", s.global_batch,
+                 "samples of a step over all ranks: compute shrinks as ranks grow")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch", line.batch, "samples of a rank that the compute is of (--list)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--fixed-share", s.fixed_share,
+                 "of that compute, what --global-batch does not shrink")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--cycle-ms", line.cycle_ms, "of the pacings cycle, gs and nbcs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -182,10 +196,11 @@ Status read_names(std::string_view what, const Names& known, std::vector<std::st
 
 // Options that mean nothing on a timeline.
 constexpr const char* kOfEvents[] = {
-    "--order", "--pacing", "--iterations", "--seed", "--cycle-ms", "--radix", "--cores-per-rank",
-    "--shared-cores", "--busy-threads", "--scp", "--jitter", "--stall-probability", "--stall-ms",
-    "--displaced-per-ms", "--oversleep-probability", "--oversleep-ms", "--parse-ns", "--straggler",
-    "--kill", "--partition", "--delay", "--delay-ms", "--duplicate", "--reorder"};
+    "--order", "--pacing", "--iterations", "--seed", "--seeds", "--cycle-ms", "--radix",
+    "--cores-per-rank", "--shared-cores", "--busy-threads", "--scp", "--jitter",
+    "--stall-probability", "--stall-ms", "--displaced-per-ms", "--oversleep-probability",
+    "--oversleep-ms", "--parse-ns", "--straggler", "--kill", "--partition", "--delay", "--delay-ms",
+    "--duplicate", "--reorder"};
 
 // The first of them that was given; empty: none.
 std::string given_of_events(const CLI::App& app) {
@@ -286,12 +301,17 @@ Status read_workload(const Line& line, sim::Workload& workload) {
   if (!made.ok()) return made.status();
   workload = std::move(made.value());
   if (line.at_end) hand_over_at_end(workload);
+  if (line.batch > 0) workload.batch = line.batch;
   return {};
 }
 
 Status finish(const Line& line, const std::string& of_events, SimulateSettings& s) {
   if (s.list || !s.study.empty()) return {};
   if (Status bad = read_workload(line, s.base.workload); !bad.ok()) return bad;
+  if (s.global_batch > 0 && s.base.workload.batch == 0) {
+    return wrong(cat("--global-batch: of how many samples is the compute of ", s.base.workload.name,
+                     "? Give --batch N"));
+  }
   auto network = sim::parse_network(line.network);
   if (!network.ok()) return network.status();
   s.base.network = std::move(network.value());

@@ -231,10 +231,23 @@ TEST(SimulateArguments, GroupsArePlannedAsGroupsUnlessAPlannerWasNamed) {
               ElementsAre("single"));
 }
 
+TEST(SimulateArguments, AGlobalBatchNeedsABatchThatTheComputeIsOf) {
+  const SimulateSettings settings = simulate_settings(
+      {"--model", "resnet50", "--global-batch", "1024", "--fixed-share", "0.25"});
+  EXPECT_EQ(settings.global_batch, 1024);
+  EXPECT_EQ(settings.fixed_share, 0.25);
+  EXPECT_EQ(settings.base.workload.batch, 64);
+  EXPECT_THAT(simulate_complaint(for_tiny({"--global-batch", "8"})),
+              HasSubstr("of how many samples is the compute of tiny? Give --batch N"));
+  EXPECT_EQ(simulate_settings(for_tiny({"--global-batch", "8", "--batch", "2"}))
+                .base.workload.batch, 2);
+}
+
 TEST(SimulateArguments, NumbersOutOfTheirRangeAreWrongUsage) {
   const std::vector<Words> lines{{"--ranks", "0"},    {"--ranks", "8,many"},
                                  {"--jitter", "3"},   {"--iterations", "0"},
                                  {"--cycle-ms", "0"}, {"--study-scale", "2"},
+                                 {"--seeds", "0"},    {"--fixed-share", "1.5"},
                                  {"--no-such-option"}};
   for (const Words& line : lines) EXPECT_NE(simulate_complaint(for_tiny(line)), "");
 }

@@ -14,8 +14,8 @@
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "progress_bar.hpp"
-#include "sim/timeline/timeline_step.hpp"
 #include "simulate/arguments.hpp"
+#include "simulate/play.hpp"
 #include "simulate/plot.hpp"
 #include "simulate/report.hpp"
 
@@ -77,20 +77,6 @@ std::string label_of(const SimulatedRow& row) {
                           : cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
 }
 
-Result<sim::SimResult> play(const SimulateSettings& settings, const SimulatedRow& row,
-                            const sim::Progress& progress) {
-  sim::SimSettings one = settings.base;
-  one.ranks = row.ranks;
-  one.planner = row.planner;
-  if (settings.engine == SimulateEngine::timeline) {
-    progress(0);
-    return sim::timeline_step(one);
-  }
-  one.order = row.order;
-  one.pacing = row.pacing;
-  return sim::simulate(one, progress);
-}
-
 int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
@@ -100,12 +86,11 @@ int simulate_rows(const SimulateSettings& settings) {
     const auto show = [&](double done) {
       bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label_of(row));
     };
-    auto result = play(settings, row, show);
-    if (!result.ok()) {
-      std::cerr << "unisono simulate: " << result.status().message() << "\n";
+    if (Status bad = play(settings, row, show); !bad.ok()) {
+      bar.clear();
+      std::cerr << "unisono simulate: " << bad.message() << "\n";
       return kWrongUsage;
     }
-    row.result = std::move(result.value());
     failed |= !row.result.failure.ok();
   }
   bar.clear();

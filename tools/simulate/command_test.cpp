@@ -79,6 +79,39 @@ TEST(SimulateCommand, ThePictureHasALineForEachStrategyAndOneForCompute) {
               HasSubstr("cannot write /no/such/folder/x.svg"));
 }
 
+TEST(SimulateCommand, SeveralSeedsAreRunsOfTheirOwn) {
+  const Printed printed = simulated(kSuccess, {"--seed", "5", "--seeds", "3", "--json", "-"});
+  const auto row = nlohmann::json::parse(printed.out).at("results").at(0);
+  ASSERT_EQ(row.at("step_ms_each").size(), 3U);
+  for (const int i : {0, 1, 2}) {
+    const Printed alone = simulated(kSuccess, {"--seed", std::to_string(5 + i), "--json", "-"});
+    EXPECT_EQ(nlohmann::json::parse(alone.out).at("results").at(0).at("step_ms"),
+              row.at("step_ms_each").at(static_cast<std::size_t>(i)));
+  }
+}
+
+TEST(SimulateCommand, AGlobalBatchIsDividedAmongRanks) {
+  const auto results = [](const std::string& ranks, int wanted) {
+    int code = -1;
+    const Printed printed = printed_by([&] {
+      code = simulate_command({"--model", "resnet50", "--ranks", ranks, "--global-batch", "100",
+                               "--planner", "merged", "--network", "400gbe", "--json", "-"});
+    });
+    EXPECT_EQ(code, wanted);
+    return wanted == kSuccess ? printed.out : printed.err;
+  };
+  const auto rows = nlohmann::json::parse(results("2,3", kSuccess)).at("results");
+  EXPECT_EQ(rows.at(0).at("batch").get<int>(), 50);
+  EXPECT_EQ(rows.at(1).at("batch").get<int>(), 34) << "the rank with the most counts";
+  const auto compute_ms = [](const auto& row) {
+    return row.at("step_ms").template get<double>() * row.at("efficiency").template get<double>();
+  };
+  EXPECT_NEAR(compute_ms(rows.at(0)), 178 * (0.1 + 0.9 * 50 / 64), 1e-6);
+  EXPECT_NEAR(compute_ms(rows.at(1)), 178 * (0.1 + 0.9 * 34 / 64), 1e-6);
+  EXPECT_THAT(results("101", kWrongUsage),
+              HasSubstr("a global batch of 100 leaves some of 101 ranks without work"));
+}
+
 TEST(SimulateCommand, AFileGetsTheJsonAndStandardOutputTheTable) {
   const TestFolder folder;
   const std::string path = folder.path() + "/out.json";

@@ -41,7 +41,7 @@ std::string steps_svg(const SimulateSettings& settings, const std::vector<Simula
   PlotLine compute{"compute alone", {}, true};
   for (const SimulatedRow& row : rows) {
     if (row.result.steps == 0) continue;
-    const double ms = base.workload.compute_us * 1e-3;
+    const double ms = row.result.step_ms * row.result.efficiency;
     const bool first = compute.points.empty() || compute.points.back().x != row.ranks;
     if (first) {
       compute.points.push_back({static_cast<double>(row.ranks), ms, fixed(ms, 1) + " ms", 0, 0});
@@ -50,8 +50,11 @@ std::string steps_svg(const SimulateSettings& settings, const std::vector<Simula
     auto at = std::find_if(plot.lines.begin(), plot.lines.end(),
                            [&](const PlotLine& line) { return line.name == name; });
     if (at == plot.lines.end()) at = plot.lines.insert(plot.lines.end(), {name, {}, false});
-    at->points.push_back({static_cast<double>(row.ranks), row.result.step_ms,
-                          cat(row.ranks, " ranks: ", fixed(row.result.step_ms, 2), " ms"), 0, 0});
+    const bool middle = settings.seeds > 1 && row.result.failure.ok();
+    const double step_ms = middle ? row.step_ms.median : row.result.step_ms;
+    at->points.push_back({static_cast<double>(row.ranks), step_ms,
+                          cat(row.ranks, " ranks: ", fixed(step_ms, 2), " ms"),
+                          middle ? row.step_ms.low : 0, middle ? row.step_ms.high : 0});
   }
   plot.lines.push_back(std::move(compute));
   return svg_text(plot);

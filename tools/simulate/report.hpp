@@ -8,13 +8,17 @@
 
 #include "sim/study/study.hpp"
 #include "simulate/settings.hpp"
+#include "spread.hpp"
 
 namespace unisono::tools {
 
 struct SimulatedRow {
   int ranks = 0;
   std::string order, pacing, planner;   // on a timeline the first two are "-"
-  sim::SimResult result;
+  sim::SimResult result;                // of several seeds, the one whose step is the median
+  Spread step_ms{}, efficiency{};       // over the seeds; nothing where the job failed
+  std::vector<double> step_each_ms{};   // of each seed
+  double batch = 0;                     // samples of a rank; 0: not known
 };
 
 std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows);

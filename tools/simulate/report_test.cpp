@@ -103,6 +103,38 @@ TEST(SimulateReport, WhatAnAllLeftOutStandsBelowTheTable) {
   EXPECT_THAT(table_text(settings, {finished_row()}), HasSubstr("\nNot among these planners: "));
 }
 
+TEST(SimulateReport, SeveralSeedsAreAMedianAndAnInterval) {
+  SimulateSettings settings = reported_settings();
+  settings.seeds = 3;
+  SimulatedRow row = finished_row();
+  row.step_ms = {6.25, 6.1, 6.75};
+  row.efficiency = {0.8, 0.75, 0.82};
+  row.step_each_ms = {6.25, 6, 7};
+  const std::string text = table_text(settings, {row, failed_row()});
+  for (const char* part : {"seeds 7 to 9\n", "6.25", "6.10-6.75", "0.750-0.820",
+                           "the median of the seeds"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto rows = nlohmann::json::parse(json_text(settings, {row, failed_row()})).at("results");
+  EXPECT_EQ(rows.at(0).at("seeds").get<int>(), 3);
+  EXPECT_EQ(rows.at(0).at("step_ms_of_seeds").at("high").get<double>(), 6.75);
+  EXPECT_EQ(rows.at(0).at("efficiency_of_seeds").at("median").get<double>(), 0.8);
+  EXPECT_FALSE(rows.at(1).contains("seeds"));
+}
+
+TEST(SimulateReport, AGlobalBatchHasItsShareAndItsRate) {
+  SimulateSettings settings = reported_settings();
+  settings.global_batch = 600;
+  SimulatedRow row = finished_row();
+  row.batch = 150;
+  const std::string text = table_text(settings, {row});
+  for (const char* part : {"samples/s", "150      100000", "compute is 10 % fixed"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto rows = nlohmann::json::parse(json_text(settings, {row})).at("results");
+  EXPECT_EQ(rows.at(0).at("samples_per_s").get<double>(), 100'000);
+}
+
 TEST(SimulateReport, JsonHasARowForEachRun) {
   const auto document = nlohmann::json::parse(
       json_text(reported_settings(), {finished_row(), failed_row()}));

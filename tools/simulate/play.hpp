@@ -11,7 +11,7 @@ namespace unisono::tools {
 // the rank with the most samples counts. An error where there are more ranks than samples.
 Result<sim::Workload> workload_for(const SimulateSettings& settings, int ranks);
 
-// Fills in all but which row it is. Settings that cannot be are an error; a job that failed is none.
+// Fills in the results of a row. Settings that cannot be are an error; a job that failed is none.
 Status play(const SimulateSettings& settings, SimulatedRow& row, const sim::Progress& progress);
 
 }  // namespace unisono::tools

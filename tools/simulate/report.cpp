@@ -47,8 +47,8 @@ void extend_line(const SimulateSettings& settings, const SimulatedRow& row,
 std::string batch_text(const SimulateSettings& settings) {
   if (settings.global_batch == 0) return "";
   return cat("A global batch of ", settings.global_batch, ": compute is ",
-             fixed(100 * settings.fixed_share, 0), " % fixed, and for the rest in proportion to the ",
-             "batch of a rank; efficiency is against the compute of that batch.\n");
+             fixed(100 * settings.fixed_share, 0), " % fixed, and for the rest in proportion to ",
+             "the batch of a rank; efficiency is against the compute of that batch.\n");
 }
 
 ordered_json row_json(int ranks, const std::string& order, const std::string& pacing,
@@ -207,8 +207,9 @@ std::string events_table(const SimulateSettings& settings, const std::vector<Sim
              aligned(grid, FirstColumn::text),
              "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
              "ranks, per step.\n",
-             settings.seeds > 1 ? "Steps and efficiencies: the median of the seeds, and the interval "
-                                  "of their central 68 %; others: of the\nseed in the middle.\n"
+             settings.seeds > 1 ? "Steps and efficiencies: the median of the seeds, and the "
+                                  "interval of their central 68 %; others: of the\nseed in the "
+                                  "middle.\n"
                                 : "",
              batch_text(settings), settings.note, settings.note.empty() ? "" : "\n",
              failures.empty() ? "" : "\nFailed:\n", failures);

@@ -20,8 +20,8 @@ constexpr const char* kFooter =
     R"(weak: every rank has a batch of its own. strong: --global-batch is divided among the ranks.
 time-to-solution: seconds to --samples; with --critical-batch B, a batch of B needs twice as many.
 
-Without a program, all options of `unisono simulate` for one order, pacing and planner are understood
-(--model, --trace, --network, --planner, --jitter, ...). With a program after --, each size runs
+Without a program, all options of `unisono simulate` for one order, pacing and planner are
+understood (--model, --trace, --network, --planner, --jitter, ...). With a program after --, each size runs
 `unisono run -np N PROGRAM`. The last line of its output that says "throughput: X", or "time to
 solution: X" in seconds, counts; --pattern takes another, with the figure in parentheses. {ranks} in
 its arguments becomes the number of ranks, {batch} the share of a rank in --global-batch.
@@ -80,14 +80,14 @@ Status read_kind(const std::string& word, ScalingKind& kind) {
     }
   }
   const std::string_view near = nearest(word, known);
-  return wrong(cat("no study \"", word, "\"; ",
-                   near.empty() ? cat("one of ", join_text(known)) : cat("did you mean ", near, "?")));
+  return wrong(near.empty() ? cat("no study \"", word, "\"; one of ", join_text(known))
+                            : cat("no study \"", word, "\"; did you mean ", near, "?"));
 }
 
 Status check_program(const std::vector<std::string>& extras, ScalingSettings& s) {
   if (!extras.empty()) {
-    return wrong(cat(extras.front(), ": a program is not simulated; its own arguments stand behind ",
-                     "it"));
+    return wrong(cat(extras.front(), ": a program is not simulated; its own arguments stand ",
+                     "behind it"));
   }
   if (s.samples > 0 || s.critical_batch > 0) {
     return wrong("--samples and --critical-batch are for the simulator: a program says its time");
@@ -98,7 +98,8 @@ Status check_program(const std::vector<std::string>& extras, ScalingSettings& s)
   }
   try {
     if (std::regex(s.pattern).mark_count() == 0) {
-      return wrong(cat("--pattern ", s.pattern, ": put the figure in parentheses, as 'rate: (.*)'"));
+      return wrong(cat("--pattern ", s.pattern,
+                       ": put the figure in parentheses, as 'rate: (.*)'"));
     }
   } catch (const std::regex_error& error) {
     return wrong(cat("--pattern ", s.pattern, ": ", error.what()));

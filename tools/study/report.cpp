@@ -79,19 +79,20 @@ std::string scaling_table(const ScalingSettings& settings, const Scaling& scalin
   const int base = scaling.points.front().ranks;
   return cat("study ", kind_name(settings.kind), ": ", what_runs(settings), "\n\n",
              aligned(grid, FirstColumn::figures), "\nFigures: ", of,
-             "; efficiency: the share of what ", base, base == 1 ? " rank promises" : " ranks promise",
-             ".\n", assumed(settings));
+             "; efficiency: the share of what ", base,
+             base == 1 ? " rank promises" : " ranks promise", ".\n", assumed(settings));
 }
 
 std::string scaling_json(const ScalingSettings& settings, const Scaling& scaling) {
   const auto spread = [](const Spread& of) {
     return ordered_json{{"median", of.median}, {"low", of.low}, {"high", of.high}};
   };
+  const char* value = is_time(settings) ? "time_to_solution_s" : "throughput";
   ordered_json points = ordered_json::array();
   for (const ScalingPoint& point : scaling.points) {
     points.push_back({{"ranks", point.ranks},
                       {"batch", point.batch > 0 ? ordered_json(point.batch) : ordered_json()},
-                      {is_time(settings) ? "time_to_solution_s" : "throughput", spread(point.value)},
+                      {value, spread(point.value)},
                       {"efficiency", spread(point.efficiency)},
                       {"values", point.values}});
   }

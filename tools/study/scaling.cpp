@@ -102,8 +102,8 @@ Result<double> figure_in(const std::string& output, const std::string& pattern) 
 
 Result<Scaling> simulate_scaling(const ScalingSettings& settings, const ScalingProgress& progress) {
   const SimulateSettings& simulated = settings.simulated;
-  const bool batch_known = simulated.base.workload.batch > 0;
-  Scaling scaling{is_time(settings) ? "s" : batch_known ? "samples/s" : "steps/s, of all ranks", {}};
+  const char* rate = simulated.base.workload.batch > 0 ? "samples/s" : "steps/s, of all ranks";
+  Scaling scaling{is_time(settings) ? "s" : rate, {}};
   const auto sizes = static_cast<double>(settings.ranks.size());
   for (const int ranks : settings.ranks) {
     const bool events = simulated.engine == SimulateEngine::events;

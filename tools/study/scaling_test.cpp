@@ -74,8 +74,9 @@ TEST(Scaling, AtTheCriticalBatchTwiceAsManySamplesAreNeeded) {
 }
 
 TEST(Scaling, SeedsMakeAnIntervalAroundTheMedian) {
-  const Scaling scaling = simulated_study({"weak", "--model", "resnet50", "--ranks", "2,4", "--runs",
-                                           "5", "--iterations", "2", "--jitter", "0.05"});
+  const Scaling scaling =
+      simulated_study({"weak", "--model", "resnet50", "--ranks", "2,4", "--runs", "5",
+                       "--iterations", "2", "--jitter", "0.05"});
   for (const ScalingPoint& point : scaling.points) {
     EXPECT_EQ(point.values.size(), 5U);
     EXPECT_LT(point.value.low, point.value.median);
@@ -96,7 +97,8 @@ TEST(Scaling, AProgramIsStartedAtEachSizeWithItsShareOfTheBatch) {
   };
   const auto scaling = measure_scaling(settings, launch, ignore_progress);
   ASSERT_TRUE(scaling.ok()) << scaling.status().message();
-  EXPECT_THAT(started, ElementsAre("run -np 1 -- prog -n1 --batch=8", "run -np 1 -- prog -n1 --batch=8",
+  EXPECT_THAT(started, ElementsAre("run -np 1 -- prog -n1 --batch=8",
+                                   "run -np 1 -- prog -n1 --batch=8",
                                    "run -np 3 -- prog -n3 --batch=3",
                                    "run -np 3 -- prog -n3 --batch=3"));
   EXPECT_EQ(scaling.value().points[1].value.median, 24) << "the last line counts";
@@ -141,7 +143,9 @@ TEST(StudyReport, TableJsonAndPictureSayTheSame) {
             scaling.points[1].value.median);
   const std::string svg = scaling_svg(settings, scaling);
   EXPECT_THAT(svg, EndsWith("</svg>\n"));
-  for (const char* part : {">simulated<", ">ideal<", "8 ranks: "}) EXPECT_THAT(svg, HasSubstr(part));
+  for (const char* part : {">simulated<", ">ideal<", "8 ranks: "}) {
+    EXPECT_THAT(svg, HasSubstr(part));
+  }
 }
 
 TEST(StudyCommand, WritesWhatWasAskedFor) {

@@ -23,7 +23,8 @@ constexpr int kDirectMembersMax = 8;
 cost::LinkCost straight(double latency_us, double gb_per_s) {
   cost::LinkCost link;
   for (std::size_t i = 0; i < link.points.size(); ++i) {
-    link.points[i] = 1e-6 * latency_us + 1e-9 * static_cast<double>(cost::kPointBytes[i]) / gb_per_s;
+    const auto bytes = static_cast<double>(cost::kPointBytes[i]);
+    link.points[i] = 1e-6 * latency_us + 1e-9 * bytes / gb_per_s;
   }
   return link;
 }

@@ -19,9 +19,9 @@ struct MoveCost {
   double total_us() const { return latency_us + bandwidth_us; }
 };
 
-// A network as cost/ sees it: a message between hosts takes a hop of a collective and its bytes over
-// the share of the adapter that collectives attain, one within a host the same through memory. A
-// byte is reduced as fast as it is copied within a host, unless the network says otherwise.
+// A network as cost/ sees it: a message between hosts takes a hop of a collective and its bytes
+// over the share of the adapter that collectives attain, one within a host the same through memory.
+// A byte is reduced as fast as it is copied within a host, unless the network says otherwise.
 cost::Costs link_costs(const Network& network);
 // Full hosts but the last, which has the rest.
 cost::Layout host_layout(int ranks, int ranks_per_host);

@@ -24,8 +24,8 @@ TEST(CollectiveCost, TheBestOfTheProductsAlgorithmsIsTaken) {
         const MoveCost best = allreduce_cost(network, bytes, ranks, 1);
         const cost::Layout layout = host_layout(ranks, 1);
         const auto predicted = [&](std::string_view name) {
-          return network.launch_us +
-                 1e6 * cost::predict_allreduce(name, layout, static_cast<std::size_t>(bytes), costs);
+          const auto count = static_cast<std::size_t>(bytes);
+          return network.launch_us + 1e6 * cost::predict_allreduce(name, layout, count, costs);
         };
         EXPECT_NEAR(best.total_us(), predicted(best.algorithm), 1e-6 * best.total_us());
         for (const std::string_view name : kBetweenHosts) {

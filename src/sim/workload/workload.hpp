@@ -28,7 +28,7 @@ struct Workload {
   std::vector<WorkloadTensor> tensors;  // in the order in which backward makes them
   double compute_us = 0;                // forward and backward
   double forward_us = 0;                // of compute_us, the forward pass; 0 where it is not known
-  double batch = 0;                     // samples that a rank computes in it; 0 where it is not known
+  double batch = 0;                     // samples that a rank computes; 0 where it is not known
 
   std::int64_t bytes() const;
 };

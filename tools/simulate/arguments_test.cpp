@@ -149,6 +149,8 @@ TEST(SimulateArguments, AWorkloadIsAModelOrATraceAndNotBoth) {
 TEST(SimulateArguments, ListsAndStudiesNeedNoWorkload) {
   EXPECT_TRUE(simulate_settings({"--list"}).list);
   EXPECT_EQ(simulate_settings({"--study", "oversleep"}).study, "oversleep");
+  EXPECT_THAT(simulate_complaint({"--study", "oversleep", "--plot", "x.svg"}),
+              HasSubstr("--plot: a study is a table"));
 }
 
 TEST(SimulateArguments, ComputeTakesAsLongAsIsSaidAndMayHandOverAtItsEnd) {

@@ -38,11 +38,10 @@ int deliver(const SimulateSettings& settings, const std::string& text, const std
 }
 
 int simulate_study(const SimulateSettings& settings) {
-  Result<sim::Study> study = [&] {
+  Result<SeededStudy> study = [&] {
     ProgressBar bar(!settings.quiet);
-    return sim::run_study(
-        settings.study, {settings.base.seed, settings.base.iterations, settings.study_scale},
-        [&](double done, const std::string& now) { bar.show(done, now); });
+    return play_study(settings,
+                      [&](double done, const std::string& now) { bar.show(done, now); });
   }();
   if (!study.ok()) {
     std::cerr << "unisono simulate: " << study.status().message() << "\n";

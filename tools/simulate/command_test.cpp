@@ -90,6 +90,18 @@ TEST(SimulateCommand, SeveralSeedsAreRunsOfTheirOwn) {
   }
 }
 
+TEST(SimulateCommand, AStudyIsRepeatedWithEachSeed) {
+  int code = -1;
+  const Printed printed = printed_by([&] {
+    code = simulate_command({"--study", "paper001", "--study-scale", "0.0005", "--iterations", "2",
+                             "--seeds", "3", "--json", "-"});
+  });
+  ASSERT_EQ(code, kSuccess) << printed.err;
+  const auto figure = nlohmann::json::parse(printed.out).at("figures").at(0);
+  EXPECT_LT(figure.at("simulated_low").get<double>(), figure.at("simulated").get<double>());
+  EXPECT_LT(figure.at("simulated").get<double>(), figure.at("simulated_high").get<double>());
+}
+
 TEST(SimulateCommand, AGlobalBatchIsDividedAmongRanks) {
   const auto results = [](const std::string& ranks, int wanted) {
     int code = -1;

@@ -73,4 +73,28 @@ Status play(const SimulateSettings& settings, SimulatedRow& row, const sim::Prog
   return {};
 }
 
+Result<SeededStudy> play_study(const SimulateSettings& settings,
+                               const sim::StudyProgress& progress) {
+  SeededStudy seeded;
+  std::vector<std::vector<double>> values;
+  for (int i = 0; i < settings.seeds; ++i) {
+    auto study = sim::run_study(
+        settings.study,
+        {settings.base.seed + static_cast<std::uint64_t>(i), settings.base.iterations,
+         settings.study_scale},
+        [&](double done, const std::string& now) { progress((i + done) / settings.seeds, now); });
+    if (!study.ok()) return study.status();
+    values.resize(study->rows.size());
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      values[row].push_back(study->rows[row].simulated);
+    }
+    if (i == 0) seeded.study = std::move(study.value());
+  }
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    seeded.simulated.push_back(spread_of(std::move(values[row])));
+    seeded.study.rows[row].simulated = seeded.simulated.back().median;
+  }
+  return seeded;
+}
+
 }  // namespace unisono::tools

@@ -14,4 +14,8 @@ Result<sim::Workload> workload_for(const SimulateSettings& settings, int ranks);
 // Fills in the results of a row. Settings that cannot be are an error; a job that failed is none.
 Status play(const SimulateSettings& settings, SimulatedRow& row, const sim::Progress& progress);
 
+// A study with each of the seeds.
+Result<SeededStudy> play_study(const SimulateSettings& settings,
+                               const sim::StudyProgress& progress);
+
 }  // namespace unisono::tools

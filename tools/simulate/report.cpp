@@ -132,6 +132,13 @@ std::string error_text(const sim::StudyRow& row) {
   return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
 }
 
+std::string seeds_text(const SimulateSettings& settings) {
+  const std::uint64_t first = settings.base.seed;
+  return settings.seeds == 1
+             ? cat("seed ", first)
+             : cat("seeds ", first, " to ", first + static_cast<std::uint64_t>(settings.seeds) - 1);
+}
+
 std::string job_text(const sim::SimSettings& base) {
   return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
              fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
@@ -199,11 +206,7 @@ std::string events_table(const SimulateSettings& settings, const std::vector<Sim
     failures += cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks, at ",
                     fixed(r.virtual_ms, 1), " ms: ", r.failure.message(), "\n");
   }
-  const std::string seeds =
-      settings.seeds > 1 ? cat("seeds ", base.seed, " to ",
-                               base.seed + static_cast<std::uint64_t>(settings.seeds) - 1)
-                         : cat("seed ", base.seed);
-  return cat(job_text(base), "; ", base.iterations, " iterations; ", seeds, "\n\n",
+  return cat(job_text(base), "; ", base.iterations, " iterations; ", seeds_text(settings), "\n\n",
              aligned(grid, FirstColumn::text),
              "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
              "ranks, per step.\n",
@@ -244,12 +247,20 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string study_text(const SimulateSettings& settings, const sim::Study& study) {
+std::string study_text(const SimulateSettings& settings, const SeededStudy& seeded) {
+  const sim::Study& study = seeded.study;
   TextTable grid{{"figure", "published", "simulated", "unit", "error"}};
+  if (settings.seeds > 1) grid[0].push_back("68 %");
   std::string notes;
-  for (const sim::StudyRow& row : study.rows) {
-    grid.push_back({row.figure, published(row), fixed(row.simulated, row.unit == "%" ? 1 : 2),
-                    row.unit, error_text(row)});
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const sim::StudyRow& row = study.rows[i];
+    const int digits = row.unit == "%" ? 1 : 2;
+    grid.push_back({row.figure, published(row), fixed(row.simulated, digits), row.unit,
+                    error_text(row)});
+    if (settings.seeds > 1) {
+      const Spread& spread = seeded.simulated[i];
+      grid.back().push_back(cat(fixed(spread.low, digits), "-", fixed(spread.high, digits)));
+    }
     if (!row.note.empty()) notes += cat("  ", row.figure, ": ", row.note, "\n");
   }
   TextTable runs{{"run", "ranks", "order", "pacing", "planner", "step ms", "efficiency",
@@ -263,14 +274,17 @@ std::string study_text(const SimulateSettings& settings, const sim::Study& study
                     fixed(100 * r.background_share, 1) + "%", fixed(100 * r.spin_share, 1) + "%",
                     r.limited_by, short_count(static_cast<double>(r.events)), fixed(r.wall_s, 1)});
   }
-  return cat("study ", settings.study, "; seed ", settings.base.seed, "\n\n",
+  return cat("study ", settings.study, "; ", seeds_text(settings), "\n\n",
              aligned(grid, FirstColumn::text), notes.empty() ? "" : "\nNotes:\n", notes,
-             "\nRuns (ms per step):\n", aligned(runs, FirstColumn::text));
+             "\nRuns (ms per step", settings.seeds > 1 ? "; of the first seed" : "", "):\n",
+             aligned(runs, FirstColumn::text));
 }
 
-std::string study_json(const SimulateSettings& settings, const sim::Study& study) {
+std::string study_json(const SimulateSettings& settings, const SeededStudy& seeded) {
+  const sim::Study& study = seeded.study;
   ordered_json rows = ordered_json::array(), runs = ordered_json::array();
-  for (const sim::StudyRow& row : study.rows) {
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const sim::StudyRow& row = study.rows[i];
     // A figure that nobody published has null for what it cannot be compared with.
     const auto compared = [&](double value) {
       return row.published ? ordered_json(value) : ordered_json();
@@ -282,6 +296,9 @@ std::string study_json(const SimulateSettings& settings, const sim::Study& study
                     {"simulated", row.simulated},
                     {"error", compared(row.error())},
                     {"note", row.note}});
+    if (settings.seeds == 1) continue;
+    rows.back()["simulated_low"] = seeded.simulated[i].low;
+    rows.back()["simulated_high"] = seeded.simulated[i].high;
   }
   for (const sim::StudyRun& run : study.runs) {
     runs.push_back(row_json(run.ranks, run.order, run.pacing, run.planner, run.result));
@@ -290,6 +307,7 @@ std::string study_json(const SimulateSettings& settings, const sim::Study& study
   const ordered_json document{{"command", settings.command},
                               {"study", settings.study},
                               {"seed", settings.base.seed},
+                              {"seeds", settings.seeds},
                               {"figures", rows},
                               {"results", runs}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -21,10 +21,16 @@ struct SimulatedRow {
   double batch = 0;                     // samples of a rank; 0: not known
 };
 
+// A study under several seeds: its rows have medians, its runs are those of the first seed.
+struct SeededStudy {
+  sim::Study study;
+  std::vector<Spread> simulated;        // of each row
+};
+
 std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows);
 std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows);
-std::string study_text(const SimulateSettings& settings, const sim::Study& study);
-std::string study_json(const SimulateSettings& settings, const sim::Study& study);
+std::string study_text(const SimulateSettings& settings, const SeededStudy& seeded);
+std::string study_json(const SimulateSettings& settings, const SeededStudy& seeded);
 std::string list_text();
 
 }  // namespace unisono::tools

@@ -151,14 +151,31 @@ TEST(SimulateReport, JsonHasARowForEachRun) {
   EXPECT_EQ(rows.at(1).at("failure"), "rank 3 died");
 }
 
-sim::Study small_study() {
-  sim::Study study;
+SeededStudy small_study() {
+  SeededStudy seeded;
+  sim::Study& study = seeded.study;
   study.rows = {{"inside", "x", 1, 2, 1.5, ""},
                 {"above", "x", 1, 2, 3, "a note"},
                 {"below", "%", 90, 90, 45, ""},
                 {"nobody's", "x", 0, 0, 1.25, "", false}};
   study.runs = {{"run one", 4, "cache", "event", "threshold", finished_row().result}};
-  return study;
+  for (const sim::StudyRow& row : study.rows) {
+    seeded.simulated.push_back({row.simulated, row.simulated - 0.25, row.simulated + 0.5});
+  }
+  return seeded;
+}
+
+TEST(SimulateReport, AStudyOfSeveralSeedsHasIntervals) {
+  SimulateSettings settings = reported_settings();
+  settings.study = "oversleep";
+  EXPECT_THAT(study_text(settings, small_study()), Not(HasSubstr("68 %")));
+  settings.seeds = 3;
+  const std::string text = study_text(settings, small_study());
+  for (const char* part : {"seeds 7 to 9", "68 %", "2.75-3.50", "44.8-45.5", "of the first seed"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto document = nlohmann::json::parse(study_json(settings, small_study()));
+  EXPECT_EQ(document.at("figures").at(1).at("simulated_high").get<double>(), 3.5);
 }
 
 TEST(SimulateReport, AStudySaysHowFarItsFiguresAreFromThePublishedOnes) {

@@ -10,6 +10,7 @@
 #include "bench/command.hpp"
 #include "run/command.hpp"
 #include "simulate/command.hpp"
+#include "study/command.hpp"
 #include "testing/printed.hpp"
 
 namespace unisono::tools {
@@ -24,7 +25,7 @@ int exit_code_of(Command command, const std::vector<std::string>& arguments) {
 }
 
 TEST(ExitCodes, HelpIsSuccess) {
-  for (const Command command : {run_command, bench_command, simulate_command}) {
+  for (const Command command : {run_command, bench_command, simulate_command, study_command}) {
     EXPECT_EQ(exit_code_of(command, {"--help"}), 0);
   }
   EXPECT_EQ(exit_code_of(simulate_command, {"--list"}), 0);
@@ -36,7 +37,7 @@ TEST(ExitCodes, AJobThatFailedIsOne) {
 }
 
 TEST(ExitCodes, WrongUsageIsTwo) {
-  for (const Command command : {run_command, bench_command, simulate_command}) {
+  for (const Command command : {run_command, bench_command, simulate_command, study_command}) {
     EXPECT_EQ(exit_code_of(command, {}), 2);
     EXPECT_EQ(exit_code_of(command, {"--no-such-option"}), 2);
   }
@@ -44,6 +45,7 @@ TEST(ExitCodes, WrongUsageIsTwo) {
 
 TEST(ExitCodes, WhatTheMachineLacksIsThree) {
   EXPECT_EQ(exit_code_of(run_command, {"-np", "1", "/no/such/program"}), 3);
+  EXPECT_EQ(exit_code_of(study_command, {"weak", "--", "/no/such/program"}), 3);
 }
 
 TEST(ExitCodes, ASignalCountsFrom128AsInAShell) {

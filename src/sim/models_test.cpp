@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/network/collective_cost.hpp"
 #include "sim/network/host.hpp"
 #include "sim/network/network.hpp"
 #include "sim/network/wires.hpp"
@@ -59,6 +60,22 @@ TEST(Workload, WhatNoMachineCouldHoldIsRefused) {
   EXPECT_THAT(finish_workload(w).message(), HasSubstr("ready_us of 0 or more"));
   w = {"t", {{"a", 4, 1}}, 2e12};
   EXPECT_THAT(finish_workload(w).message(), HasSubstr("compute_us is above 10^12"));
+}
+
+TEST(Workload, FewerSamplesTakeLessTimeButForAFixedShare) {
+  const Workload whole = make_workload("resnet50").value();
+  EXPECT_EQ(whole.batch, 64);
+  const Workload half = with_batch(whole, 32, 0.2);
+  EXPECT_EQ(half.batch, 32);
+  EXPECT_NEAR(half.compute_us, 0.6 * whole.compute_us, 1e-6);
+  EXPECT_NEAR(half.forward_us, 0.6 * whole.forward_us, 1e-6);
+  EXPECT_NEAR(half.tensors[9].ready_us, 0.6 * whole.tensors[9].ready_us, 1e-6);
+  EXPECT_NEAR(half.tensors[9].forward_us, 0.6 * whole.tensors[9].forward_us, 1e-6);
+  EXPECT_EQ(half.bytes(), whole.bytes());
+  EXPECT_NEAR(with_batch(whole, 1, 0).compute_us, whole.compute_us / 64, 1e-6);
+  EXPECT_NEAR(with_batch(whole, 64).compute_us, whole.compute_us, 1e-6);
+  EXPECT_EQ(make_workload("gpt2")->batch, 8);
+  EXPECT_EQ(make_workload("stemdl")->batch, 0) << "its batch was not published";
 }
 
 TEST(Network, KnowsItsNamesAndReadsParameters) {

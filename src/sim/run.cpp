@@ -165,8 +165,9 @@ void Run::begin_step(std::int64_t now) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     if (!r.alive) continue;
     // The noise depends on rank and measured step alone, so that everything that is compared under
-    // one seed sees the same noise.
-    Rng noise(mix(mix(settings_.seed, static_cast<std::uint64_t>(i)),
+    // one seed sees the same noise. The seed is spread first: rank 2 of seed 1 would else have the
+    // noise of rank 1 of seed 2, and in a small job all seeds the same noise on other ranks.
+    Rng noise(mix(mix(mix(settings_.seed, 0x5EED), static_cast<std::uint64_t>(i)),
                   static_cast<std::uint64_t>(metrics_.steps() - warm_up_)));
     r.noise = step_noise(settings_.host, noise);
     r.step_begin_ns = now;

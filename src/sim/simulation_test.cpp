@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/data/text.hpp"
 #include "sim/cores/cores.hpp"
 #include "sim/study/study.hpp"
@@ -45,6 +47,17 @@ TEST(Simulation, StepsEndUnderEveryOrderAndPacing) {
       EXPECT_LT(r.step_ms, 120);
     }
   }
+}
+
+TEST(Simulation, AnotherSeedIsNotTheSameNoiseOnOtherRanks) {
+  SimSettings s = small();
+  s.network = parse_network("400gbe").value();
+  s.host.jitter_sigma = 0.05;
+  s.ranks = 8;
+  std::set<double> steps;
+  for (s.seed = 1; s.seed <= 5; ++s.seed) steps.insert(run(s).step_ms);
+  EXPECT_EQ(steps.size(), 5U);
+  EXPECT_GT(*steps.rbegin() - *steps.begin(), 0.1);
 }
 
 TEST(Simulation, TheSameSeedGivesTheSameRunAndAnotherSeedAnother) {

@@ -14,6 +14,7 @@
 #include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
 #include "sim/study/study.hpp"
+#include "sim/timeline/timeline_step.hpp"
 #include "simulate/trace.hpp"
 
 namespace unisono::tools {
@@ -25,11 +26,19 @@ give one row per combination. A trace is {"tensors":[{"name":…,"bytes":…,"re
 optionally with "forward_us" in each, and "compute_us" and "forward_us" of the step. A network by
 parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE. The same seed gives the same run.
 
+Two engines. Events: the real orders, pacings and planners of rounds (threshold, wfbp, single,
+groups), with noise and faults. Timeline: planners of a whole iteration beside them (merged,
+merged-greedy, two-phase, priority), which know all ready times beforehand; closed forms, no
+agreement, no noise, no faults. A planner of an iteration, or --planner all without an option of the
+events, is played on a timeline.
+
 Examples:
   unisono simulate --model resnet50 --ranks 64 --network 10gbe --order all
   unisono simulate --model resnet50 --ranks 1000 --network infiniband-edr --ranks-per-host 8 \
       --order cache --pacing all --cycle-ms 5
-  unisono simulate --trace step.json --ranks 8,64,512 --network 25gbe --planner all --json -
+  unisono simulate --model resnet50 --ranks 8,64,512 --network 25gbe --planner all --plot plan.svg
+  unisono simulate --trace step.json --ranks 64 --network 10gbe --planner wfbp,merged --json -
+  unisono simulate --model resnet50 --ranks 8,32,128 --global-batch 8192 --seeds 9
   unisono simulate --model tiny --ranks 16 --network 100gbe --kill 3@50
   unisono simulate --study oversleep            # or live: beside ranks measured on two cores
   unisono simulate --study paper001 --json errors.json
@@ -40,8 +49,8 @@ Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine la
 struct Line {
   std::string model, trace, network = "10gbe", device, granularity = "tensors";
   std::vector<std::string> stragglers, kills, partitions;
-  std::string fusion_bytes = "64M";
-  double compute_ms = 0, cycle_ms = 1;
+  std::string fusion_bytes = "64M", engine = "auto";
+  double compute_ms = 0, cycle_ms = 1, batch = 0;
   bool at_end = false;
 };
 
@@ -65,10 +74,26 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--planner", s.planners, "planners, or all")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--engine", line.engine, "events, timeline, or auto: what the planners need")
+      ->check(CLI::IsMember({"auto", "events", "timeline"}))
+      ->capture_default_str();
   app.add_option("--iterations", s.base.iterations, "steps to measure, after those to settle")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--seed", s.base.seed, "of all noise")->capture_default_str();
+  app.add_option("--seeds", s.seeds,
+                 "simulate with so many seeds, from --seed on: median and central 68 %")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app.add_option("--global-batch", s.global_batch,
+                 "samples of a step over all ranks: compute shrinks as ranks grow")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch", line.batch, "samples of a rank that the compute is of (--list)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--fixed-share", s.fixed_share,
+                 "of that compute, what --global-batch does not shrink")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--cycle-ms", line.cycle_ms, "of the pacings cycle, gs and nbcs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -131,20 +156,24 @@ void describe(CLI::App& app, Line& line, SimulateSettings& s) {
       ->check(CLI::Range(0.0001, 1.0));
   app.add_flag("--detail", s.detail, "also what each row is made of");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
+  app.add_option("--plot", s.plot, "draw the step times as FILE.svg, over the numbers of ranks");
   app.add_flag("--list", s.list, "print models, networks, strategies, planners and studies");
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
 }
 
 Status wrong(std::string message) { return Status(Code::invalid_argument, std::move(message)); }
 
-// "all" becomes the name of every row; anything else must be one of them.
-Status read_names(std::string_view what, const auto& rows, std::vector<std::string>& names) {
-  std::vector<std::string_view> known;
-  for (const auto& row : rows) known.push_back(row.name);
-  if (names == std::vector<std::string>{"all"}) {
-    names.assign(known.begin(), known.end());
-    return {};
-  }
+using Names = std::vector<std::string_view>;
+
+Names names_of(const auto& rows) {
+  Names names;
+  for (const auto& row : rows) names.push_back(row.name);
+  return names;
+}
+
+// Each must be one of those known.
+Status check_names(std::string_view what, const Names& known,
+                   const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string_view near = nearest(name, known);
@@ -152,6 +181,70 @@ Status read_names(std::string_view what, const auto& rows, std::vector<std::stri
                               : cat("no ", what, " \"", name, "\"; did you mean ", near, "?"));
   }
   return {};
+}
+
+bool is_all(const std::vector<std::string>& names) {
+  return names == std::vector<std::string>{"all"};
+}
+
+// "all" becomes the name of every row.
+Status read_names(std::string_view what, const Names& known, std::vector<std::string>& names) {
+  if (!is_all(names)) return check_names(what, known, names);
+  names.assign(known.begin(), known.end());
+  return {};
+}
+
+// Options that mean nothing on a timeline.
+constexpr const char* kOfEvents[] = {
+    "--order", "--pacing", "--iterations", "--seed", "--seeds", "--cycle-ms", "--radix",
+    "--cores-per-rank", "--shared-cores", "--busy-threads", "--scp", "--jitter",
+    "--stall-probability", "--stall-ms", "--displaced-per-ms", "--oversleep-probability",
+    "--oversleep-ms", "--parse-ns", "--straggler", "--kill", "--partition", "--delay", "--delay-ms",
+    "--duplicate", "--reorder"};
+
+// The first of them that was given; empty: none.
+std::string given_of_events(const CLI::App& app) {
+  for (const char* name : kOfEvents) {
+    if (app.get_option(name)->count() > 0) return name;
+  }
+  return {};
+}
+
+// Decides who plays the steps and reads the planners, which are others for either.
+Status choose_engine(const Line& line, const std::string& of_events, SimulateSettings& s) {
+  const Names rounds = names_of(plan::planner_table());
+  const bool all = is_all(s.planners);
+  if (!all) {
+    if (Status bad = check_names("planner", sim::timeline_planners(), s.planners); !bad.ok()) {
+      return bad;
+    }
+  }
+  const auto whole = std::find_if(s.planners.begin(), s.planners.end(), [](const auto& name) {
+    return sim::only_on_timeline(name);
+  });
+  const bool needed = whole != s.planners.end();
+  const bool timeline = line.engine == "timeline" ||
+                        (line.engine == "auto" && (needed || (all && of_events.empty())));
+  s.engine = timeline ? SimulateEngine::timeline : SimulateEngine::events;
+  const auto arranges = [&] {
+    return cat("planner ", *whole, " arranges a whole iteration beforehand, which the event engine "
+               "cannot play (it has ", join_text(rounds), ")");
+  };
+  if (timeline && !of_events.empty()) {
+    return wrong(cat(needed ? arranges() + "; on a timeline " : "on a timeline ", of_events,
+                     " means nothing: there is no agreement, no noise and no fault"));
+  }
+  if (!timeline && needed) return wrong(arranges());
+  if (!timeline && all) {
+    Names others;
+    for (const std::string_view name : sim::timeline_planners()) {
+      if (sim::only_on_timeline(name)) others.push_back(name);
+    }
+    s.note = cat("Not among these planners: ", join_text(others), ". They arrange a whole ",
+                 "iteration beforehand, which the event engine cannot play; --engine timeline ",
+                 "can.");
+  }
+  return read_names("planner", timeline ? sim::timeline_planners() : rounds, s.planners);
 }
 
 template <typename Number>
@@ -208,12 +301,18 @@ Status read_workload(const Line& line, sim::Workload& workload) {
   if (!made.ok()) return made.status();
   workload = std::move(made.value());
   if (line.at_end) hand_over_at_end(workload);
+  if (line.batch > 0) workload.batch = line.batch;
   return {};
 }
 
-Status finish(const Line& line, SimulateSettings& s) {
+Status finish(const Line& line, const std::string& of_events, SimulateSettings& s) {
+  if (!s.study.empty() && !s.plot.empty()) return wrong("--plot: a study is a table, not a picture");
   if (s.list || !s.study.empty()) return {};
   if (Status bad = read_workload(line, s.base.workload); !bad.ok()) return bad;
+  if (s.global_batch > 0 && s.base.workload.batch == 0) {
+    return wrong(cat("--global-batch: of how many samples is the compute of ", s.base.workload.name,
+                     "? Give --batch N"));
+  }
   auto network = sim::parse_network(line.network);
   if (!network.ok()) return network.status();
   s.base.network = std::move(network.value());
@@ -224,9 +323,10 @@ Status finish(const Line& line, SimulateSettings& s) {
   if (s.base.groups > 0 && s.planners == std::vector<std::string>{"threshold"}) {
     s.planners = {"groups"};
   }
-  if (Status bad = read_names("order", order::order_table(), s.orders); !bad.ok()) return bad;
-  if (Status bad = read_names("pacing", order::pacing_table(), s.pacings); !bad.ok()) return bad;
-  if (Status bad = read_names("planner", plan::planner_table(), s.planners); !bad.ok()) return bad;
+  const Names orders = names_of(order::order_table()), pacings = names_of(order::pacing_table());
+  if (Status bad = read_names("order", orders, s.orders); !bad.ok()) return bad;
+  if (Status bad = read_names("pacing", pacings, s.pacings); !bad.ok()) return bad;
+  if (Status bad = choose_engine(line, of_events, s); !bad.ok()) return bad;
   return read_faults(line, s.base.faults);
 }
 
@@ -245,7 +345,7 @@ SimulateArguments parse_simulate_arguments(std::vector<std::string> arguments) {
     out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
     return out;
   }
-  if (Status bad = finish(line, out.settings); !bad.ok()) {
+  if (Status bad = finish(line, given_of_events(app), out.settings); !bad.ok()) {
     std::cerr << "unisono simulate: " << bad.message() << "\n";
     out.exit_code = kWrongUsage;
   }

@@ -10,6 +10,7 @@
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
+#include "sim/timeline/timeline_step.hpp"
 #include "testing/folder.hpp"
 #include "testing/printed.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 using Words = std::vector<std::string>;
 
@@ -76,6 +78,51 @@ TEST(SimulateArguments, AllIsEveryNameThereIs) {
               HasSubstr("no order \"all\""));
 }
 
+TEST(SimulateArguments, PlannersOfAnIterationArePlayedOnATimeline) {
+  for (const char* planner : {"merged", "two-phase", "priority", "merged-greedy"}) {
+    const SimulateSettings settings = simulate_settings(for_tiny({"--planner", planner}));
+    EXPECT_EQ(settings.engine, SimulateEngine::timeline) << planner;
+    EXPECT_THAT(settings.planners, ElementsAre(planner));
+  }
+  const SimulateSettings mixed = simulate_settings(for_tiny({"--planner", "wfbp,merged"}));
+  EXPECT_EQ(mixed.engine, SimulateEngine::timeline);
+  EXPECT_THAT(mixed.planners, ElementsAre("wfbp", "merged"));
+  EXPECT_EQ(simulate_settings(for_tiny({"--planner", "wfbp"})).engine, SimulateEngine::events);
+  EXPECT_EQ(simulate_settings(for_tiny({"--planner", "wfbp", "--engine", "timeline"})).engine,
+            SimulateEngine::timeline);
+}
+
+TEST(SimulateArguments, AllPlannersAreThoseOfTheTimelineUnlessEventsAreAskedFor) {
+  const SimulateSettings all = simulate_settings(for_tiny({"--planner", "all"}));
+  const auto known = sim::timeline_planners();
+  EXPECT_EQ(all.engine, SimulateEngine::timeline);
+  EXPECT_EQ(all.planners, Words(known.begin(), known.end()));
+  EXPECT_EQ(all.note, "");
+  for (const Words& more : {Words{"--order", "cache"}, Words{"--engine", "events"},
+                            Words{"--seed", "3"}, Words{"--straggler", "0=2"}}) {
+    Words line = for_tiny({"--planner", "all"});
+    line.insert(line.end(), more.begin(), more.end());
+    const SimulateSettings events = simulate_settings(line);
+    EXPECT_EQ(events.engine, SimulateEngine::events) << more.front();
+    EXPECT_EQ(events.planners, names_in(plan::planner_table()));
+    EXPECT_THAT(events.note, HasSubstr("Not among these planners: merged-greedy, merged, "
+                                       "two-phase, priority. They arrange a whole iteration"));
+  }
+}
+
+TEST(SimulateArguments, WhatTheOtherEngineCannotPlayIsSaid) {
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "merged", "--order", "cache"})),
+              HasSubstr("planner merged arranges a whole iteration beforehand, which the event "
+                        "engine cannot play (it has threshold, wfbp, single, groups); on a "
+                        "timeline --order means nothing"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "priority", "--engine", "events"})),
+              HasSubstr("planner priority arranges a whole iteration beforehand"));
+  const std::string plain =
+      simulate_complaint(for_tiny({"--engine", "timeline", "--kill", "1@5"}));
+  EXPECT_THAT(plain, HasSubstr("on a timeline --kill means nothing"));
+  EXPECT_THAT(plain, Not(HasSubstr("arranges")));
+}
+
 TEST(SimulateArguments, AnUnknownNameIsAnsweredWithWhatIsKnown) {
   EXPECT_THAT(simulate_complaint(for_tiny({"--order", "tree,cahce"})),
               HasSubstr("no order \"cahce\"; did you mean cache?"));
@@ -83,6 +130,8 @@ TEST(SimulateArguments, AnUnknownNameIsAnsweredWithWhatIsKnown) {
               HasSubstr("no pacing \"sometimes\"; one of event, cycle, gs, nbcs"));
   EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "groop"})),
               HasSubstr("no planner \"groop\"; did you mean groups?"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "wfbp,mergd"})),
+              HasSubstr("no planner \"mergd\"; did you mean merged?"));
   EXPECT_THAT(simulate_complaint({"--model", "nothing"}),
               HasSubstr("no model \"nothing\"; see unisono simulate --list"));
 }
@@ -100,6 +149,8 @@ TEST(SimulateArguments, AWorkloadIsAModelOrATraceAndNotBoth) {
 TEST(SimulateArguments, ListsAndStudiesNeedNoWorkload) {
   EXPECT_TRUE(simulate_settings({"--list"}).list);
   EXPECT_EQ(simulate_settings({"--study", "oversleep"}).study, "oversleep");
+  EXPECT_THAT(simulate_complaint({"--study", "oversleep", "--plot", "x.svg"}),
+              HasSubstr("--plot: a study is a table"));
 }
 
 TEST(SimulateArguments, ComputeTakesAsLongAsIsSaidAndMayHandOverAtItsEnd) {
@@ -182,10 +233,23 @@ TEST(SimulateArguments, GroupsArePlannedAsGroupsUnlessAPlannerWasNamed) {
               ElementsAre("single"));
 }
 
+TEST(SimulateArguments, AGlobalBatchNeedsABatchThatTheComputeIsOf) {
+  const SimulateSettings settings = simulate_settings(
+      {"--model", "resnet50", "--global-batch", "1024", "--fixed-share", "0.25"});
+  EXPECT_EQ(settings.global_batch, 1024);
+  EXPECT_EQ(settings.fixed_share, 0.25);
+  EXPECT_EQ(settings.base.workload.batch, 64);
+  EXPECT_THAT(simulate_complaint(for_tiny({"--global-batch", "8"})),
+              HasSubstr("of how many samples is the compute of tiny? Give --batch N"));
+  EXPECT_EQ(simulate_settings(for_tiny({"--global-batch", "8", "--batch", "2"}))
+                .base.workload.batch, 2);
+}
+
 TEST(SimulateArguments, NumbersOutOfTheirRangeAreWrongUsage) {
   const std::vector<Words> lines{{"--ranks", "0"},    {"--ranks", "8,many"},
                                  {"--jitter", "3"},   {"--iterations", "0"},
                                  {"--cycle-ms", "0"}, {"--study-scale", "2"},
+                                 {"--seeds", "0"},    {"--fixed-share", "1.5"},
                                  {"--no-such-option"}};
   for (const Words& line : lines) EXPECT_NE(simulate_complaint(for_tiny(line)), "");
 }

@@ -15,31 +15,33 @@
 #include "exit_codes.hpp"
 #include "progress_bar.hpp"
 #include "simulate/arguments.hpp"
+#include "simulate/play.hpp"
+#include "simulate/plot.hpp"
 #include "simulate/report.hpp"
 
 namespace unisono::tools {
 namespace {
 
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (file.flush()) return true;
+  std::cerr << "unisono simulate: cannot write " << path << "\n";
+  return false;
+}
+
 int deliver(const SimulateSettings& settings, const std::string& text, const std::string& json,
             bool failed) {
   std::cout << (settings.json == "-" ? json : text) << std::flush;
-  if (!settings.json.empty() && settings.json != "-") {
-    std::ofstream file(settings.json);
-    file << json;
-    if (!file.flush()) {
-      std::cerr << "unisono simulate: cannot write " << settings.json << "\n";
-      failed = true;
-    }
-  }
+  if (!settings.json.empty() && settings.json != "-") failed |= !write_file(settings.json, json);
   return failed ? kJobFailed : kSuccess;
 }
 
 int simulate_study(const SimulateSettings& settings) {
-  Result<sim::Study> study = [&] {
+  Result<SeededStudy> study = [&] {
     ProgressBar bar(!settings.quiet);
-    return sim::run_study(
-        settings.study, {settings.base.seed, settings.base.iterations, settings.study_scale},
-        [&](double done, const std::string& now) { bar.show(done, now); });
+    return play_study(settings,
+                      [&](double done, const std::string& now) { bar.show(done, now); });
   }();
   if (!study.ok()) {
     std::cerr << "unisono simulate: " << study.status().message() << "\n";
@@ -52,6 +54,12 @@ int simulate_study(const SimulateSettings& settings) {
 std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows;
   for (const int ranks : settings.ranks) {
+    if (settings.engine == SimulateEngine::timeline) {
+      for (const std::string& planner : settings.planners) {
+        rows.push_back({ranks, "-", "-", planner, {}});
+      }
+      continue;
+    }
     for (const std::string& order : settings.orders) {
       for (const std::string& pacing : settings.pacings) {
         for (const std::string& planner : settings.planners) {
@@ -63,29 +71,29 @@ std::vector<SimulatedRow> asked_for(const SimulateSettings& settings) {
   return rows;
 }
 
+std::string label_of(const SimulatedRow& row) {
+  return row.order == "-" ? cat(row.planner, ", ", row.ranks, " ranks")
+                          : cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
+}
+
 int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
   ProgressBar bar(!settings.quiet);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SimulatedRow& row = rows[i];
-    sim::SimSettings one = settings.base;
-    one.ranks = row.ranks;
-    one.order = row.order;
-    one.pacing = row.pacing;
-    one.planner = row.planner;
-    const std::string label = cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
-    auto result = sim::simulate(one, [&](double done) {
-      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label);
-    });
-    if (!result.ok()) {
-      std::cerr << "unisono simulate: " << result.status().message() << "\n";
+    const auto show = [&](double done) {
+      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label_of(row));
+    };
+    if (Status bad = play(settings, row, show); !bad.ok()) {
+      bar.clear();
+      std::cerr << "unisono simulate: " << bad.message() << "\n";
       return kWrongUsage;
     }
-    row.result = std::move(result.value());
     failed |= !row.result.failure.ok();
   }
   bar.clear();
+  if (!settings.plot.empty()) failed |= !write_file(settings.plot, steps_svg(settings, rows));
   return deliver(settings, table_text(settings, rows), json_text(settings, rows), failed);
 }
 

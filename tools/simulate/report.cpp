@@ -22,6 +22,35 @@ std::string short_count(double value) {
   return fixed(value, value < 10 ? 1 : 0);
 }
 
+double samples_per_s(const SimulateSettings& settings, const SimulatedRow& row) {
+  const double step_ms = settings.seeds > 1 ? row.step_ms.median : row.result.step_ms;
+  return 1e3 * static_cast<double>(settings.global_batch) / step_ms;
+}
+
+// What stands behind the columns of a table that every row has.
+void extend_heading(const SimulateSettings& settings, std::vector<std::string>& heading) {
+  if (settings.seeds > 1) heading.insert(heading.end(), {"68 % of steps", "68 % of efficiencies"});
+  if (settings.global_batch > 0) heading.insert(heading.end(), {"batch", "samples/s"});
+}
+void extend_line(const SimulateSettings& settings, const SimulatedRow& row,
+                 std::vector<std::string>& line) {
+  if (settings.seeds > 1) {
+    line.push_back(cat(fixed(row.step_ms.low, 2), "-", fixed(row.step_ms.high, 2)));
+    line.push_back(cat(fixed(row.efficiency.low, 3), "-", fixed(row.efficiency.high, 3)));
+  }
+  if (settings.global_batch > 0) {
+    line.push_back(fixed(row.batch, 0));
+    line.push_back(fixed(samples_per_s(settings, row), 0));
+  }
+}
+
+std::string batch_text(const SimulateSettings& settings) {
+  if (settings.global_batch == 0) return "";
+  return cat("A global batch of ", settings.global_batch, ": compute is ",
+             fixed(100 * settings.fixed_share, 0), " % fixed, and for the rest in proportion to ",
+             "the batch of a rank; efficiency is against the compute of that batch.\n");
+}
+
 ordered_json row_json(int ranks, const std::string& order, const std::string& pacing,
                       const std::string& planner, const sim::SimResult& r) {
   ordered_json row{{"ranks", ranks},
@@ -51,6 +80,22 @@ ordered_json row_json(int ranks, const std::string& order, const std::string& pa
                    {"wall_s", r.wall_s}};
   if (!r.failure.ok()) row["failure"] = r.failure.message();
   return row;
+}
+
+// Of several seeds the row has the run in the middle, and here what all of them say.
+void add_seeds(const SimulateSettings& settings, const SimulatedRow& row, ordered_json& out) {
+  if (settings.seeds > 1 && row.result.failure.ok()) {
+    const auto spread = [](const Spread& of) {
+      return ordered_json{{"median", of.median}, {"low", of.low}, {"high", of.high}};
+    };
+    out["seeds"] = row.step_each_ms.size();
+    out["step_ms_of_seeds"] = spread(row.step_ms);
+    out["efficiency_of_seeds"] = spread(row.efficiency);
+    out["step_ms_each"] = row.step_each_ms;
+  }
+  if (settings.global_batch == 0) return;
+  out["batch"] = row.batch;
+  if (row.result.failure.ok()) out["samples_per_s"] = samples_per_s(settings, row);
 }
 
 // 25557032 as 25,557,032.
@@ -87,13 +132,47 @@ std::string error_text(const sim::StudyRow& row) {
   return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
 }
 
-}  // namespace
+std::string seeds_text(const SimulateSettings& settings) {
+  const std::uint64_t first = settings.base.seed;
+  return settings.seeds == 1
+             ? cat("seed ", first)
+             : cat("seeds ", first, " to ", first + static_cast<std::uint64_t>(settings.seeds) - 1);
+}
 
-std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+std::string job_text(const sim::SimSettings& base) {
+  return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
+             fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
+             fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
+             base.host.ranks_per_host, " ranks per host");
+}
+
+std::string timeline_table(const SimulateSettings& settings,
+                           const std::vector<SimulatedRow>& rows) {
+  TextTable grid{{"planner", "ranks", "step ms", "exposed", "efficiency", "buckets", "limited by"}};
+  extend_heading(settings, grid[0]);
+  if (settings.detail) grid[0].insert(grid[0].end(), {"latency", "bandwidth"});
+  for (const SimulatedRow& row : rows) {
+    const sim::SimResult& r = row.result;
+    grid.push_back({row.planner, cat(row.ranks), fixed(r.step_ms, 2), fixed(r.exposed_ms, 2),
+                    fixed(r.efficiency, 3), fixed(r.buckets, 0), r.limited_by});
+    extend_line(settings, row, grid.back());
+    if (!settings.detail) continue;
+    grid.back().insert(grid.back().end(), {fixed(r.latency_ms, 2), fixed(r.bandwidth_ms, 2)});
+  }
+  const bool forward = settings.base.workload.forward_us > 0;
+  return cat(job_text(settings.base), "; a timeline\n\n", aligned(grid, FirstColumn::text),
+             "\nms per step; exposed: beyond compute. Planned beforehand: no agreement, no noise, ",
+             "no faults.\ntwo-phase and priority may overlap the next forward pass, the others ",
+             "end before it.\n", batch_text(settings),
+             forward ? ""
+                     : "The workload has no forward times, so every tensor is needed at once.\n");
+}
+
+std::string events_table(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   const sim::SimSettings& base = settings.base;
   TextTable grid{{"order", "pacing", "planner", "ranks", "step ms", "exposed", "efficiency",
-                  "messages",
-             "bytes", "buckets", "limited by"}};
+                  "messages", "bytes", "buckets", "limited by"}};
+  extend_heading(settings, grid[0]);
   if (settings.detail) {
     const char* more[] = {"straggler", "control", "latency", "bandwidth", "background", "spins",
                           "events", "wall s"};
@@ -106,9 +185,14 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
     if (r.steps == 0) {
       line.push_back("failed");
     } else {
-      line.insert(line.end(), {fixed(r.step_ms, 2), fixed(r.exposed_ms, 2), fixed(r.efficiency, 3),
+      // A job that failed later has no medians, but had steps.
+      const bool middle = settings.seeds > 1 && r.failure.ok();
+      line.insert(line.end(), {fixed(middle ? row.step_ms.median : r.step_ms, 2),
+                               fixed(r.exposed_ms, 2),
+                               fixed(middle ? row.efficiency.median : r.efficiency, 3),
                                short_count(r.control_messages), short_count(r.control_bytes),
                                fixed(r.buckets, 1), r.limited_by});
+      if (r.failure.ok()) extend_line(settings, row, line);
     }
     if (settings.detail && r.steps > 0) {
       line.insert(line.end(), {fixed(r.straggler_ms, 2), fixed(r.control_ms, 2),
@@ -122,23 +206,35 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
     failures += cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks, at ",
                     fixed(r.virtual_ms, 1), " ms: ", r.failure.message(), "\n");
   }
-  return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
-             fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
-             fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
-             base.host.ranks_per_host, " ranks per host; ", base.iterations,
-             " iterations; seed ", base.seed, "\n\n", aligned(grid, FirstColumn::text),
+  return cat(job_text(base), "; ", base.iterations, " iterations; ", seeds_text(settings), "\n\n",
+             aligned(grid, FirstColumn::text),
              "\nms per step; exposed: beyond compute; messages and bytes of the control plane, all "
              "ranks, per step.\n",
+             settings.seeds > 1 ? "Steps and efficiencies: the median of the seeds, and the "
+                                  "interval of their central 68 %; others: of the\nseed in the "
+                                  "middle.\n"
+                                : "",
+             batch_text(settings), settings.note, settings.note.empty() ? "" : "\n",
              failures.empty() ? "" : "\nFailed:\n", failures);
+}
+
+}  // namespace
+
+std::string table_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
+  return settings.engine == SimulateEngine::timeline ? timeline_table(settings, rows)
+                                                     : events_table(settings, rows);
 }
 
 std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   ordered_json results = ordered_json::array();
   for (const SimulatedRow& row : rows) {
     results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result));
+    add_seeds(settings, row, results.back());
   }
   const sim::SimSettings& base = settings.base;
+  const bool timeline = settings.engine == SimulateEngine::timeline;
   const ordered_json document{{"command", settings.command},
+                              {"engine", timeline ? "timeline" : "events"},
                               {"seed", base.seed},
                               {"workload",
                                {{"name", base.workload.name},
@@ -151,12 +247,20 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string study_text(const SimulateSettings& settings, const sim::Study& study) {
+std::string study_text(const SimulateSettings& settings, const SeededStudy& seeded) {
+  const sim::Study& study = seeded.study;
   TextTable grid{{"figure", "published", "simulated", "unit", "error"}};
+  if (settings.seeds > 1) grid[0].push_back("68 %");
   std::string notes;
-  for (const sim::StudyRow& row : study.rows) {
-    grid.push_back({row.figure, published(row), fixed(row.simulated, row.unit == "%" ? 1 : 2),
-                    row.unit, error_text(row)});
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const sim::StudyRow& row = study.rows[i];
+    const int digits = row.unit == "%" ? 1 : 2;
+    grid.push_back({row.figure, published(row), fixed(row.simulated, digits), row.unit,
+                    error_text(row)});
+    if (settings.seeds > 1) {
+      const Spread& spread = seeded.simulated[i];
+      grid.back().push_back(cat(fixed(spread.low, digits), "-", fixed(spread.high, digits)));
+    }
     if (!row.note.empty()) notes += cat("  ", row.figure, ": ", row.note, "\n");
   }
   TextTable runs{{"run", "ranks", "order", "pacing", "planner", "step ms", "efficiency",
@@ -170,14 +274,17 @@ std::string study_text(const SimulateSettings& settings, const sim::Study& study
                     fixed(100 * r.background_share, 1) + "%", fixed(100 * r.spin_share, 1) + "%",
                     r.limited_by, short_count(static_cast<double>(r.events)), fixed(r.wall_s, 1)});
   }
-  return cat("study ", settings.study, "; seed ", settings.base.seed, "\n\n",
+  return cat("study ", settings.study, "; ", seeds_text(settings), "\n\n",
              aligned(grid, FirstColumn::text), notes.empty() ? "" : "\nNotes:\n", notes,
-             "\nRuns (ms per step):\n", aligned(runs, FirstColumn::text));
+             "\nRuns (ms per step", settings.seeds > 1 ? "; of the first seed" : "", "):\n",
+             aligned(runs, FirstColumn::text));
 }
 
-std::string study_json(const SimulateSettings& settings, const sim::Study& study) {
+std::string study_json(const SimulateSettings& settings, const SeededStudy& seeded) {
+  const sim::Study& study = seeded.study;
   ordered_json rows = ordered_json::array(), runs = ordered_json::array();
-  for (const sim::StudyRow& row : study.rows) {
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const sim::StudyRow& row = study.rows[i];
     // A figure that nobody published has null for what it cannot be compared with.
     const auto compared = [&](double value) {
       return row.published ? ordered_json(value) : ordered_json();
@@ -189,6 +296,9 @@ std::string study_json(const SimulateSettings& settings, const sim::Study& study
                     {"simulated", row.simulated},
                     {"error", compared(row.error())},
                     {"note", row.note}});
+    if (settings.seeds == 1) continue;
+    rows.back()["simulated_low"] = seeded.simulated[i].low;
+    rows.back()["simulated_high"] = seeded.simulated[i].high;
   }
   for (const sim::StudyRun& run : study.runs) {
     runs.push_back(row_json(run.ranks, run.order, run.pacing, run.planner, run.result));
@@ -197,6 +307,7 @@ std::string study_json(const SimulateSettings& settings, const sim::Study& study
   const ordered_json document{{"command", settings.command},
                               {"study", settings.study},
                               {"seed", settings.base.seed},
+                              {"seeds", settings.seeds},
                               {"figures", rows},
                               {"results", runs}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -223,7 +334,8 @@ std::string list_text() {
   section("Orders", order::order_table(), named);
   section("Pacings", order::pacing_table(), named);
   section("Planners", plan::planner_table(), named);
-  section("Planners of a whole iteration (study paper003)", plan::iteration_table(), named);
+  section("Planners of a whole iteration, on a timeline (merged-methods: not simulated)",
+          plan::iteration_table(), named);
   section("Studies", sim::study_table(), named);
   return out;
 }

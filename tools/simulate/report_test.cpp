@@ -72,10 +72,74 @@ TEST(SimulateReport, AJobThatFailedSaysWhenAndWhy) {
   EXPECT_THAT(text, HasSubstr("\nFailed:\ntree, gs, 4 ranks, at 151.5 ms: rank 3 died\n"));
 }
 
+SimulateSettings timeline_settings() {
+  SimulateSettings settings = reported_settings();
+  settings.engine = SimulateEngine::timeline;
+  return settings;
+}
+
+TEST(SimulateReport, ATimelineHasNoColumnsOfAgreement) {
+  SimulateSettings settings = timeline_settings();
+  SimulatedRow row = finished_row();
+  row.order = row.pacing = "-";
+  row.planner = "merged";
+  const std::string text = table_text(settings, {row});
+  for (const char* part : {"; a timeline\n", "merged        4      6.00", "0.833", "bandwidth",
+                           "no agreement, no noise, no faults",
+                           "no forward times, so every tensor is needed at once"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("messages")));
+  settings.base.workload.forward_us = 1000;
+  EXPECT_THAT(table_text(settings, {row}), Not(HasSubstr("no forward times")));
+  const auto document = nlohmann::json::parse(json_text(settings, {row}));
+  EXPECT_EQ(document.at("engine"), "timeline");
+  EXPECT_EQ(document.at("results").at(0).at("planner"), "merged");
+}
+
+TEST(SimulateReport, WhatAnAllLeftOutStandsBelowTheTable) {
+  SimulateSettings settings = reported_settings();
+  settings.note = "Not among these planners: merged.";
+  EXPECT_THAT(table_text(settings, {finished_row()}), HasSubstr("\nNot among these planners: "));
+}
+
+TEST(SimulateReport, SeveralSeedsAreAMedianAndAnInterval) {
+  SimulateSettings settings = reported_settings();
+  settings.seeds = 3;
+  SimulatedRow row = finished_row();
+  row.step_ms = {6.25, 6.1, 6.75};
+  row.efficiency = {0.8, 0.75, 0.82};
+  row.step_each_ms = {6.25, 6, 7};
+  const std::string text = table_text(settings, {row, failed_row()});
+  for (const char* part : {"seeds 7 to 9\n", "6.25", "6.10-6.75", "0.750-0.820",
+                           "the median of the seeds"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto rows = nlohmann::json::parse(json_text(settings, {row, failed_row()})).at("results");
+  EXPECT_EQ(rows.at(0).at("seeds").get<int>(), 3);
+  EXPECT_EQ(rows.at(0).at("step_ms_of_seeds").at("high").get<double>(), 6.75);
+  EXPECT_EQ(rows.at(0).at("efficiency_of_seeds").at("median").get<double>(), 0.8);
+  EXPECT_FALSE(rows.at(1).contains("seeds"));
+}
+
+TEST(SimulateReport, AGlobalBatchHasItsShareAndItsRate) {
+  SimulateSettings settings = reported_settings();
+  settings.global_batch = 600;
+  SimulatedRow row = finished_row();
+  row.batch = 150;
+  const std::string text = table_text(settings, {row});
+  for (const char* part : {"samples/s", "150      100000", "compute is 10 % fixed"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto rows = nlohmann::json::parse(json_text(settings, {row})).at("results");
+  EXPECT_EQ(rows.at(0).at("samples_per_s").get<double>(), 100'000);
+}
+
 TEST(SimulateReport, JsonHasARowForEachRun) {
   const auto document = nlohmann::json::parse(
       json_text(reported_settings(), {finished_row(), failed_row()}));
   EXPECT_EQ(document.at("command"), "unisono simulate --trace step");
+  EXPECT_EQ(document.at("engine"), "events");
   EXPECT_EQ(document.at("seed").get<int>(), 7);
   EXPECT_EQ(document.at("workload").at("bytes").get<int>(), 2'000'000);
   const auto& rows = document.at("results");
@@ -87,14 +151,31 @@ TEST(SimulateReport, JsonHasARowForEachRun) {
   EXPECT_EQ(rows.at(1).at("failure"), "rank 3 died");
 }
 
-sim::Study small_study() {
-  sim::Study study;
+SeededStudy small_study() {
+  SeededStudy seeded;
+  sim::Study& study = seeded.study;
   study.rows = {{"inside", "x", 1, 2, 1.5, ""},
                 {"above", "x", 1, 2, 3, "a note"},
                 {"below", "%", 90, 90, 45, ""},
                 {"nobody's", "x", 0, 0, 1.25, "", false}};
   study.runs = {{"run one", 4, "cache", "event", "threshold", finished_row().result}};
-  return study;
+  for (const sim::StudyRow& row : study.rows) {
+    seeded.simulated.push_back({row.simulated, row.simulated - 0.25, row.simulated + 0.5});
+  }
+  return seeded;
+}
+
+TEST(SimulateReport, AStudyOfSeveralSeedsHasIntervals) {
+  SimulateSettings settings = reported_settings();
+  settings.study = "oversleep";
+  EXPECT_THAT(study_text(settings, small_study()), Not(HasSubstr("68 %")));
+  settings.seeds = 3;
+  const std::string text = study_text(settings, small_study());
+  for (const char* part : {"seeds 7 to 9", "68 %", "2.75-3.50", "44.8-45.5", "of the first seed"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const auto document = nlohmann::json::parse(study_json(settings, small_study()));
+  EXPECT_EQ(document.at("figures").at(1).at("simulated_high").get<double>(), 3.5);
 }
 
 TEST(SimulateReport, AStudySaysHowFarItsFiguresAreFromThePublishedOnes) {

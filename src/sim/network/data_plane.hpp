@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The data plane: buckets of the real planner run one after another and take the time that a cost
-// model gives. A bucket starts when every rank has given it out and the previous one has ended.
+// The data plane: buckets of the real planner run one after another and take the time that the best
+// algorithm for them takes (collective_cost.hpp). A bucket starts when every rank has given it out
+// and the previous one has ended.
 // Different rounds on two ranks are a fault of the order, and the error names the round.
 // Thread: the simulation's.
 #pragma once
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "plan/planner.hpp"
-#include "sim/network/network.hpp"
+#include "sim/network/collective_cost.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::sim {

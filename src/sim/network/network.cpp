@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <vector>
 
 #include "base/data/text.hpp"
@@ -91,9 +90,9 @@ Result<Network> affine(std::string_view text) {
     return Status(Code::invalid_argument,
                   cat("--network ", text, ": give both, as alpha=5e-5,beta=1e-9"));
   }
-  Network network = row("custom", alpha * 1e6, alpha * 1e5, 1e-9 / (beta + gamma / 2),
-                        alpha * 1e6, 1.0, "given");
+  Network network = row("custom", alpha * 1e6, alpha * 1e5, 1e-9 / beta, alpha * 1e6, 1.0, "given");
   network.name = std::string(text);
+  network.reduce_ns_per_byte = gamma * 1e9;
   return network;
 }
 
@@ -106,29 +105,6 @@ Result<Network> parse_network(std::string_view text) {
     if (network.name == text) return network;
   }
   return affine(text);
-}
-
-MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks,
-                        int ranks_per_host) {
-  const int local = std::clamp(ranks_per_host, 1, std::max(ranks, 1));
-  const int hosts = (ranks + local - 1) / local;
-  const double payload = static_cast<double>(bytes);
-  MoveCost cost{network.launch_us, 0};
-  if (local > 1) {
-    cost.latency_us += 2 * (local - 1) * network.local_hop_us;
-    cost.bandwidth_us += 2.0 * (local - 1) / local * payload / (network.local_gb_per_s * 1e3);
-  }
-  if (hosts > 1) {
-    const double per_byte_us = 1 / (network.gb_per_s * network.attained * 1e3);
-    const double ring_latency = 2.0 * (hosts - 1) * network.hop_us;
-    const double ring_bytes = 2.0 * (hosts - 1) / hosts * payload * per_byte_us;
-    const double tree_latency = 2 * std::ceil(std::log2(hosts)) * network.hop_us;
-    const double tree_bytes = 2.0 * payload * per_byte_us;
-    const bool ring = ring_latency + ring_bytes < tree_latency + tree_bytes;
-    cost.latency_us += ring ? ring_latency : tree_latency;
-    cost.bandwidth_us += ring ? ring_bytes : tree_bytes;
-  }
-  return cost;
 }
 
 }  // namespace unisono::sim

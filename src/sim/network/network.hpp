@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The network in the LogGP model, and the cost of an allreduce over it. Values and pure functions.
+// The network in the LogGP model; collective_cost.hpp has what collectives cost over it. Values and
+// pure functions.
 //
 // A control message costs its sender and its receiver the overhead o of processor time each; the
 // adapter of a host, shared by the ranks on it, lets one message out every gap g, longer by G per
@@ -29,21 +30,13 @@ struct Network {
   double launch_us = 10;                // to start a collective
   double tensor_us = 0;                 // to start a tensor's copies into and out of its bucket
   double attained = 0.8;                // share of gb_per_s that a large collective reaches
+  double reduce_ns_per_byte = -1;       // of a sum; -1: as fast as copying within a host
   std::string_view source = "given";    // where the figures come from
 };
 
 std::span<const Network> network_table();
-// A name of the table, or alpha=SECONDS,beta=SECONDS_PER_BYTE (optionally gamma=, which is added to
-// beta once): then one step of a collective takes alpha and a byte beta, on every link.
+// A name of the table, or alpha=SECONDS,beta=SECONDS_PER_BYTE (optionally gamma=, of a byte of a
+// sum, else 0): then one step of a collective takes alpha and a byte beta, on every wire.
 Result<Network> parse_network(std::string_view text);
-
-struct MoveCost {
-  double latency_us = 0;                // what remains for a payload of one byte
-  double bandwidth_us = 0;              // what grows with the payload
-  double total_us() const { return latency_us + bandwidth_us; }
-};
-
-// Reduce within hosts, the cheaper of ring and tree between them, gather within hosts.
-MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks, int ranks_per_host);
 
 }  // namespace unisono::sim

@@ -71,14 +71,16 @@ void Metrics::summarise(SimResult& result) const {
   result.efficiency = ms(static_cast<double>(compute_ns_)) / result.step_ms;
   result.background_share = idle / all / ranks_;
   result.spin_share = spin / all / ranks_;
-  const std::array<std::pair<double, const char*>, 4> parts = {{{result.straggler_ms, "straggler"},
-                                                                {result.control_ms, "control"},
-                                                                {result.latency_ms, "latency"},
-                                                                {result.bandwidth_ms,
-                                                                 "bandwidth"}}};
+  result.limited_by = limit_of(result);
+}
+
+std::string limit_of(const SimResult& r) {
+  const std::array<std::pair<double, const char*>, 4> parts = {{{r.straggler_ms, "straggler"},
+                                                                {r.control_ms, "control"},
+                                                                {r.latency_ms, "latency"},
+                                                                {r.bandwidth_ms, "bandwidth"}}};
   const auto worst = std::max_element(parts.begin(), parts.end());
-  result.limited_by =
-      result.exposed_ms < kComputeBound * result.step_ms ? "compute" : worst->second;
+  return r.exposed_ms < kComputeBound * r.step_ms ? "compute" : worst->second;
 }
 
 }  // namespace unisono::sim

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/network/data_plane.hpp"
 #include "sim/simulation.hpp"
 
 namespace unisono::sim {
+
+// What limits a step, from the parts of what is exposed of it.
+std::string limit_of(const SimResult& result);
 
 class Metrics {
  public:

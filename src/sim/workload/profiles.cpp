@@ -3,6 +3,7 @@
 // The models that come with the simulator. Step times are published ones where there are any, and
 // say so where they are estimates; docs/SIMULATOR.md repeats the table with what is assumed.
 #include <algorithm>
+#include <charconv>
 
 #include "base/data/text.hpp"
 #include "sim/workload/layers/models.hpp"
@@ -135,6 +136,13 @@ Result<StepTime> time_on(const Profile& profile, std::string_view device) {
                     join_text(known), "; or give --compute-ms instead"));
 }
 
+// The number that a batch begins with; 0 where there is none.
+double samples_in(std::string_view batch) {
+  double samples = 0;
+  std::from_chars(batch.data(), batch.data() + batch.size(), samples);
+  return samples;
+}
+
 // Appends the tensors of a layer, the last one first, as backward makes them.
 void append_layer(const Layer& layer, Granularity granularity, double ready_us, double forward_us,
                   std::vector<WorkloadTensor>& out) {
@@ -174,6 +182,7 @@ Result<Workload> make_workload(std::string_view name, const ModelChoice& choice)
   profile->build(layers);
   Workload workload;
   workload.name = name;
+  workload.batch = samples_in(time->batch);
   workload.compute_us = 1e3 * (choice.compute_ms > 0 ? choice.compute_ms : time->ms);
   const double share = time->forward_share;
   workload.forward_us = workload.compute_us * share;

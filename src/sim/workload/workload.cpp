@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.hpp"
 #include "base/data/text.hpp"
 
 namespace unisono::sim {
@@ -39,6 +40,19 @@ std::int64_t Workload::bytes() const {
 
 void hand_over_at_end(Workload& workload) {
   for (WorkloadTensor& tensor : workload.tensors) tensor.ready_us = workload.compute_us;
+}
+
+Workload with_batch(Workload workload, double samples, double fixed_share) {
+  UNISONO_CHECK(workload.batch > 0 && samples > 0);
+  const double factor = fixed_share + (1 - fixed_share) * samples / workload.batch;
+  workload.batch = samples;
+  workload.compute_us *= factor;
+  workload.forward_us *= factor;
+  for (WorkloadTensor& tensor : workload.tensors) {
+    tensor.ready_us *= factor;
+    tensor.forward_us *= factor;
+  }
+  return workload;
 }
 
 Status finish_workload(Workload& workload) {

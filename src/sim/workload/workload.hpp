@@ -28,6 +28,7 @@ struct Workload {
   std::vector<WorkloadTensor> tensors;  // in the order in which backward makes them
   double compute_us = 0;                // forward and backward
   double forward_us = 0;                // of compute_us, the forward pass; 0 where it is not known
+  double batch = 0;                     // samples that a rank computes; 0 where it is not known
 
   std::int64_t bytes() const;
 };
@@ -68,6 +69,11 @@ Result<Workload> make_workload(std::string_view model, double compute_ms = 0);
 
 // Makes every tensor ready at the end of compute, as a framework does that compiles a whole step.
 void hand_over_at_end(Workload& workload);
+// What the same step takes with another number of samples. A share of it does not depend on them:
+// kernels are launched, weights are read and updated, input is fetched, however few there are.
+// Needs a known batch.
+inline constexpr double kFixedShare = 0.1;
+Workload with_batch(Workload workload, double samples, double fixed_share = kFixedShare);
 // Sorts by readiness and fills in compute_us when it is 0; returns an error for impossible values.
 Status finish_workload(Workload& workload);
 

@@ -14,6 +14,7 @@
 #include "run/agent.hpp"
 #include "run/command.hpp"
 #include "simulate/command.hpp"
+#include "trace/command.hpp"
 #include "unisono/options.hpp"
 
 int main(int argc, char** argv) {
@@ -29,6 +30,9 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == "simulate") {
     return simulate_command({arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && arguments[0] == "trace") {
+    return trace_command({arguments.begin() + 1, arguments.end()});
+  }
   if (!arguments.empty() && arguments[0] == "doctor") {
     return doctor_command({arguments.begin() + 1, arguments.end()});
   }
@@ -43,6 +47,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("run", "start a program as the ranks of one job (unisono run --help)");
   app.add_subcommand("bench", "measure collectives, beside peers (unisono bench --help)");
   app.add_subcommand("simulate", "predict steps elsewhere (unisono simulate --help)");
+  app.add_subcommand("trace", "what a recorded run did (unisono trace --help)");
   app.add_subcommand("doctor", "examine this machine and others (unisono doctor --help)");
   auto* options = app.add_subcommand("options", "print the table of all options");
   app.footer(

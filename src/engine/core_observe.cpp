@@ -3,6 +3,9 @@
 // What a caller reads from an engine: counters, where the time went, timelines.
 #include "engine/core.hpp"
 
+#include "base/data/text.hpp"
+#include "base/log.hpp"
+
 namespace unisono::engine {
 namespace {
 constexpr double kMebibyte = 1 << 20;
@@ -61,12 +64,19 @@ Status EngineCore::open_timeline(std::unique_ptr<observe::Timeline>& timeline,
 }
 
 Status EngineCore::start_files() {
+  // A program may join several jobs at once, all with the same options. The first one is recorded.
+  const auto unless_taken = [](Status status) {
+    if (status.code() != Code::unavailable) return status;
+    log_line(LogLevel::info, cat(status.message(), "; this one is not recorded"));
+    return Status();
+  };
   if (!options_.trace.empty()) {
-    auto status = open_timeline(trace_, options_.trace, observe::Timeline::Form::trace);
-    if (!status) return status;
+    const Status opened =
+        unless_taken(open_timeline(trace_, options_.trace, observe::Timeline::Form::trace));
+    if (!opened) return opened;
   }
   if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
-  return start_timeline(options_.timeline, options_.timeline_mark_cycles);
+  return unless_taken(start_timeline(options_.timeline, options_.timeline_mark_cycles));
 }
 
 void EngineCore::stop_timeline() {

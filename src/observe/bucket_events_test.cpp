@@ -78,6 +78,15 @@ TEST_F(Trace, IsWholeAfterEveryFlush) {
   EXPECT_THAT(text(), EndsWith("}\n]\n"));
 }
 
+TEST_F(Trace, BelongsToTheFirstThatWritesIt) {
+  auto first = EventFile::open(path_, "trace", 0);
+  ASSERT_TRUE(first.ok());
+  const auto second = EventFile::open(path_, "trace", 0);
+  EXPECT_EQ(second.status().code(), Code::unavailable);
+  EXPECT_TRUE(first->close().ok());
+  EXPECT_TRUE(EventFile::open(path_, "trace", 0).ok());
+}
+
 TEST(Microseconds, HaveThreeDecimalsAndASign) {
   EXPECT_EQ(microseconds(Nanos(0)), "0.000");
   EXPECT_EQ(microseconds(Nanos(-1)), "-0.001");

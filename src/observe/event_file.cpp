@@ -3,6 +3,7 @@
 #include "observe/event_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,7 +49,7 @@ std::size_t character(std::string_view text) {
 
 Result<EventFile> EventFile::open(const std::string& path, std::string_view what, Rank rank) {
   Fd file(retried([&] {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   }));
   if (!file.valid()) {
     return Status(Code::invalid_argument,
@@ -56,6 +57,11 @@ Result<EventFile> EventFile::open(const std::string& path, std::string_view what
                       std::strerror(errno),
                       "; name a file in a folder that exists and may be written"));
   }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Status(Code::unavailable,
+                  cat("the ", what, " ", path, " is being written by another engine"));
+  }
+  static_cast<void>(::ftruncate(file.get(), 0) == 0);   // what is no plain file has no length
   return EventFile(std::move(file), path);
 }
 
@@ -94,6 +100,8 @@ void EventFile::flush() {
 
 Status EventFile::close() {
   flush();
+  // Processes that were forked meanwhile hold the file open, and would hold the lock.
+  ::flock(file_.get(), LOCK_UN);
   if (!broken_) return {};
   return Status(Code::unavailable, cat("cannot write ", path_, ": ", std::strerror(error_)));
 }

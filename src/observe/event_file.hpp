@@ -18,7 +18,7 @@ namespace unisono::observe {
 
 class EventFile {
  public:
-  // Replaces the file. `what` is what errors call it.
+  // Replaces the file; unavailable while another EventFile writes it. `what` is what errors call it.
   static Result<EventFile> open(const std::string& path, std::string_view what, Rank rank);
 
   // Takes one event, without a line end.
@@ -26,7 +26,7 @@ class EventFile {
   // Writes what was added since the last time. A disk that is full is told once, and then nothing
   // more is written.
   void flush();
-  // The same, and says whether all of it is in the file.
+  // The same; nothing more is added. Says whether all of it is in the file.
   Status close();
 
  private:

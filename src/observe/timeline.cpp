@@ -62,6 +62,7 @@ Timeline::~Timeline() {
   }
   wake_.notify_one();
   thread_.join();
+  static_cast<void>(file_.close());         // what was wrong with it was told before
   if (form_ != Form::timeline_with_cycles) return;
   timings_.keep_rounds(false);
   timings_.take_rounds();

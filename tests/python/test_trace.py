@@ -115,3 +115,33 @@ def test_a_timeline_has_all_ranks_in_one_file_too(tmp_path: pathlib.Path) -> Non
 def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: pathlib.Path) -> None:
     done = unisono("run", "-np", 1, "--trace", tmp_path / "none" / "run.json", "true")
     assert done.returncode == 2 and "--trace" in done.stderr
+
+
+AHEAD_S = 1000
+SHELL = f"""#!/bin/sh
+host=$1
+shift
+if [ "$host" = 127.0.0.2 ]; then exec unshare -T --monotonic {AHEAD_S} --fork sh -c "$*"; fi
+exec sh -c "$*"
+"""
+
+
+def test_the_clock_of_another_host_is_aligned_within_what_is_said(tmp_path: pathlib.Path) -> None:
+    """The second "host" has a time namespace, whose clock is ahead by a known time."""
+    try:
+        subprocess.run(["unshare", "-T", "--monotonic", "1", "--fork", "true"], check=True,
+                       capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this machine makes no time namespaces")
+    shell = tmp_path / "shell"
+    shell.write_text(SHELL)
+    shell.chmod(0o755)
+    path = tmp_path / "run.json"
+    done = unisono("run", "-H", "127.0.0.1:1,127.0.0.2:1", "--rsh", shell, "-x", "PYTHONPATH",
+                   "--transport", "tcp", "--trace", path, sys.executable, JOB)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads(unisono("trace", "summary", path, "--json", "-").stdout)
+    first, second = summary["clocks"]
+    assert first["by"] == "the same clock" and second["by"] == "traffic"
+    assert abs(second["offset_us"] - AHEAD_S * 1e6) <= second["uncertain_us"]
+    test_nobody_ends_a_bucket_before_everybody_has_begun_it(path)

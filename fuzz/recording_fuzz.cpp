@@ -27,7 +27,8 @@ class Room {
   std::string in(std::string_view name) const { return cat(path_, "/", name); }
   void put(std::string_view name, std::string_view text) const {
     std::FILE* file = std::fopen(in(name).c_str(), "w");
-    must(file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size(), "no room");
+    must(file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size(),
+         "no room");
     std::fclose(file);
   }
 
@@ -74,11 +75,12 @@ std::vector<Bytes> seeds() {
                R"(","steady_us":5.5,"wall_us":7}})");
   };
   const std::string whole =
-      cat("[\n", clock(0, 'a'), ",\n", bucket(0, 1, 10), ",\n", bucket(0, 2, 90), ",\n", clock(1, 'b'),
-          ",\n", bucket(1, 1, 1012), ",\n", bucket(1, 2, 1093), "\n]\n");
+      cat("[\n", clock(0, 'a'), ",\n", bucket(0, 1, 10), ",\n", bucket(0, 2, 90), ",\n",
+          clock(1, 'b'), ",\n", bucket(1, 1, 1012), ",\n", bucket(1, 2, 1093), "\n]\n");
   return {bytes_of(whole), bytes_of(whole.substr(0, whole.size() - 40)),
-          bytes_of("[\n" R"({"name":"MOVE","ph":"X","pid":0,"tid":1,"ts":5,"dur":2,"args":{"bytes":4,)"
-                   R"("bucket":3,"set":0,"kind":"allreduce","begun_before_us":1}})" "\n]\n")};
+          bytes_of("[\n" R"({"name":"MOVE","ph":"X","pid":0,"tid":1,"ts":5,"dur":2,)"
+                   R"("args":{"bytes":4,"bucket":3,"set":0,"kind":"allreduce",)"
+                   R"("begun_before_us":1}})" "\n]\n")};
 }
 
 }  // namespace unisono::fuzz

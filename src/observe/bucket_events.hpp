@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The events of a trace: a track per rank, with lanes for negotiating, waiting for others and moving.
-// The slice of a bucket says all that is known of it, so that tools read nothing else; its times are
-// relative to its own, so that whoever aligns clocks shifts "ts" alone. docs/TRACES.md has the form.
+// The events of a trace: a track per rank, with lanes for negotiating, waiting for others and
+// moving. The slice of a bucket says all that is known of it, so that tools read nothing else; its
+// times are relative to its own, so that whoever aligns clocks shifts "ts" alone. docs/TRACES.md
+// has the form.
 #pragma once
 
 #include <array>

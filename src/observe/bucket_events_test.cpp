@@ -43,7 +43,8 @@ TEST_F(Trace, HasASliceForEachBucketWithItsTensorsByTheirWholeNames) {
   }
   timings_.add("c", Collective::allreduce, 4, 2, 4, stations(15'000));
   trace->reset();
-  EXPECT_THAT(text(), HasSubstr(R"("cat":"bucket","ph":"X","pid":0,"tid":65,"ts":30.000,"dur":40.000,)"
+  EXPECT_THAT(text(), HasSubstr(R"("cat":"bucket","ph":"X","pid":0,"tid":65,"ts":30.000,)"
+                                R"("dur":40.000,)"
                                 R"("args":{"set":2,"bucket":3,"kind":"allreduce","bytes":12,)"
                                 R"("packed_after_us":10.000,"joined_after_us":20.000,)"
                                 R"("moved_after_us":30.000,"tensors":[{"name":"nnn)"));

@@ -139,8 +139,8 @@ std::string naming_event(std::string_view what, Rank rank, int row, std::string_
 }
 
 std::string clock_event(Rank rank) {
-  // Processes have the same monotonic clock when they run on the same kernel since the same boot and
-  // in the same time namespace.
+  // Processes have the same monotonic clock when they run on the same kernel since the same boot
+  // and in the same time namespace.
   const std::string boot = word_in_file("/proc/sys/kernel/random/boot_id");
   std::array<char, 64> space{};
   if (::readlink("/proc/self/ns/time", space.data(), space.size() - 1) < 0) space[0] = '\0';

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A file of events for chrome://tracing and Perfetto: one JSON array, an event to a line. It is whole
-// after every flush(), also when the process is killed later: what comes next takes the place of the
-// bracket at the end, in one write. Thread: one at a time.
+// A file of events for chrome://tracing and Perfetto: one JSON array, an event to a line. It is
+// whole after every flush(), also when the process is killed later: what comes next takes the place
+// of the bracket at the end, in one write. Thread: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace unisono::observe {
 
 class EventFile {
  public:
-  // Replaces the file; unavailable while another EventFile writes it. `what` is what errors call it.
+  // Replaces the file; unavailable while another EventFile writes it. `what` is what errors call
+  // it.
   static Result<EventFile> open(const std::string& path, std::string_view what, Rank rank);
 
   // Takes one event, without a line end.

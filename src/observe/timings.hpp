@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of every tensor went: a ring of the last few thousand, always on.
-// Cost per bucket: one short lock; per tensor: a copy of 144 bytes. Nothing is allocated but the ring
-// itself and, once each, names that are longer than its entries. Thread: any.
+// Cost per bucket: one short lock; per tensor: a copy of 144 bytes. Nothing is allocated but the
+// ring itself and, once each, names that are longer than its entries. Thread: any.
 #pragma once
 
 #include <algorithm>

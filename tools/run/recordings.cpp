@@ -37,9 +37,13 @@ std::string merge_one(const RunSettings& settings, const std::string& variable,
     if (::access(part.c_str(), R_OK) == 0) parts.push_back(part);
   }
   const std::string who = cat("unisono run: ", flag_of(variable), " ", path, ": ");
-  if (parts.empty()) return cat(who, "no rank has written anything; does the program use unisono?\n");
+  if (parts.empty()) {
+    return cat(who, "no rank has written anything; does the program use unisono?\n");
+  }
   auto merged = merge_parts(parts, path);
-  if (!merged) return cat(who, merged.status().message(), "; the parts are ", base, " and beside it\n");
+  if (!merged) {
+    return cat(who, merged.status().message(), "; the parts are ", base, " and beside it\n");
+  }
   for (const std::string& part : parts) std::remove(part.c_str());
   std::string text = cat(who, merged->events, " events of ", merged->clocks.size(), " of ",
                          settings.job.size, " ranks");
@@ -63,11 +67,14 @@ Status prepare_recordings(RunSettings& settings) {
     std::error_code error;
     const bool folder = std::filesystem::is_directory(path, error);
     path = std::filesystem::absolute(path, error).string();
-    // The file of an earlier run stays until there is a new one.
+    // The file of an earlier run stays until there is a new one, and the attempt leaves none.
     if (folder || !std::ofstream(path, std::ios::app)) {
       return Status(Code::invalid_argument,
                     cat(flag_of(variable), " ", path, ": ", std::strerror(folder ? EISDIR : errno),
                         "; name a file in a folder that exists and may be written"));
+    }
+    if (std::filesystem::is_regular_file(path, error) && std::filesystem::is_empty(path, error)) {
+      std::filesystem::remove(path, error);
     }
     const std::string base = path + ".part";
     for (int rank = 0; rank < settings.job.size; ++rank) {

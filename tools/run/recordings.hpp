@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a job write down (--trace, --timeline): each its own part; the launcher makes one
-// file of them at the end, however the job ended. Hosts that have agents send theirs, so that they
-// need no file system in common.
+// What the ranks of a job write down (--trace, --timeline): each its own part; the launcher makes
+// one file of them at the end, however the job ended. Hosts that have agents send theirs, so that
+// they need no file system in common.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,8 @@
 
 namespace unisono::tools {
 
-// Checks that the files of settings.recorded can be written and tells the ranks where their parts go.
+// Checks that the files of settings.recorded can be written and tells the ranks where their parts
+// go.
 Status prepare_recordings(RunSettings& settings);
 // Appends what an agent sent to the part of a rank.
 void keep_part(const JobSpec& job, int rank, std::string_view body);

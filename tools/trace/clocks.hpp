@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Aligns the clocks of hosts by what they did together. Nobody ends an allreduce before everybody has
-// begun it, so each one bounds the offset between two clocks from both sides, as a ping and its
+// Aligns the clocks of hosts by what they did together. Nobody ends an allreduce before everybody
+// has begun it, so each one bounds the offset between two clocks from both sides, as a ping and its
 // answer do; the bounds of all of them hold at once. No message is sent for this, and the answer
 // comes with how far it can be wrong. Pure.
 #pragma once

@@ -16,7 +16,7 @@ namespace unisono::tools {
 namespace {
 
 constexpr const char* kFooter =
-    R"(A trace is what `unisono run --trace FILE.json` writes; Perfetto and chrome://tracing show it.
+    R"(A trace is what `unisono run --trace FILE.json` writes, for Perfetto and for these:
 
 Examples:
   unisono run -np 2 --trace run.json python train.py

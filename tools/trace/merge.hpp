@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Makes one trace, or timeline, of the parts that ranks have written, on the clock of the lowest rank.
-// A rank that was killed in the middle of a line loses that line alone.
+// Makes one trace, or timeline, of the parts that ranks have written, on the clock of the lowest
+// rank. A rank that was killed in the middle of a line loses that line alone.
 #pragma once
 
 #include <cstdint>

@@ -157,7 +157,8 @@ Result<Recording> read_recording(const std::string& path) {
   const auto wrong = [&](std::string_view why) {
     return Status(Code::invalid_argument, cat(path, ": line ", lines->line(), ": ", why));
   };
-  const std::string mend = cat("; unisono trace merge ", path, " -o MENDED.json keeps what is whole");
+  const std::string mend =
+      cat("; unisono trace merge ", path, " -o MENDED.json keeps what is whole");
   Reader reader;
   std::string_view event;
   while (lines->next(event)) {
@@ -165,7 +166,9 @@ Result<Recording> read_recording(const std::string& path) {
     if (Fault bad = reader.take(event); !bad.empty()) return wrong(cat(bad, mend));
   }
   if (!lines->trouble().empty()) return wrong(lines->trouble());
-  if (!lines->closed()) return wrong(cat("the file is cut off: there is no \"]\" at its end", mend));
+  if (!lines->closed()) {
+    return wrong(cat("the file is cut off: there is no \"]\" at its end", mend));
+  }
   Recording all = reader.take_all();
   if (all.buckets.empty()) {
     return Status(Code::invalid_argument,

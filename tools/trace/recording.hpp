@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a trace says, as values: the buckets of all ranks with their tensors, all times on one clock.
+// What a trace says, as values: the buckets of all ranks with their tensors, all times on one
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +48,8 @@ struct Recording {
   }
 };
 
-// Reads a trace as ranks or the launcher write it: events to a line, of which those of buckets count.
-// An error names the file, the line and the reason.
+// Reads a trace as ranks or the launcher write it: events to a line, of which those of buckets
+// count. An error names the file, the line and the reason.
 Result<Recording> read_recording(const std::string& path);
 
 }  // namespace unisono::tools

@@ -41,7 +41,8 @@ std::map<int, Times> times_of(const Recording& recording) {
   return ranks;
 }
 
-// How often most of the bytes come. What comes once, such as a check before the training, is in no step.
+// How often most of the bytes come. What comes once, such as a check before the training, is in no
+// step.
 std::size_t usual_count(const std::map<int, Times>& ranks) {
   std::map<std::size_t, double> bytes;
   for (const auto& [rank, times] : ranks) {
@@ -94,8 +95,8 @@ Result<Steps> find_steps(const Recording& recording) {
   if (usual < 2) {
     return Status(Code::invalid_argument,
                   ranks.empty() ? "nothing was reduced"
-                                : "no step can be told from the next, since most tensors come only "
-                                  "once; record more steps, and give tensors the same name in each");
+                                : "no step can be told from the next, since every tensor comes "
+                                  "only once; record more steps, and use the same names in each");
   }
   Steps steps;
   std::map<Key, StepTensor> tensors;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a trace says in a few lines: steps, buckets and their sizes, who came last, time on the wire.
-// Pure.
+// What a trace says in a few lines: steps, buckets and their sizes, who came last, time on the
+// wire. Pure.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct Summary {
   std::uint64_t tensors = 0, bytes = 0;     // in them
   SizeHistogram sizes;
   std::uint64_t shared = 0;                 // buckets that two ranks or more have recorded
-  Spread skew;                              // of those: from the first rank's readiness to the last's
+  Spread skew;                              // of those: from the first rank ready to the last
   std::map<int, std::uint64_t> last;        // how often each rank was the last one
   Spread negotiation;                       // from a rank's readiness until all had agreed
   Spread wire;                              // from the last rank's beginning to its end

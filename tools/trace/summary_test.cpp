@@ -55,7 +55,8 @@ class TraceFile : public testing::Test {
 TEST_F(TraceFile, TellsFileLineAndReasonOfWhatIsNoTrace) {
   EXPECT_THAT(reason("hello\n"), HasSubstr(cat(path_, ": line 1: it is not \"[\"")));
   EXPECT_THAT(reason("{\"tensors\":[]}"), HasSubstr("line 1: it is not \"[\""));
-  EXPECT_THAT(reason("[\n{\"pid\":\n]\n"), HasSubstr("line 2: it is not a whole event: parse error"));
+  EXPECT_THAT(reason("[\n{\"pid\":\n]\n"),
+              HasSubstr("line 2: it is not a whole event: parse error"));
   EXPECT_THAT(reason("[\n3\n]\n"), HasSubstr("line 2: it is not an event"));
   EXPECT_THAT(reason("[\n{\"pid\":-4}\n]\n"), HasSubstr("line 2: \"pid\" is -4, which cannot be"));
   EXPECT_THAT(reason("[\n{\"pid\":1e999}\n]\n"), HasSubstr("line 2"));
@@ -72,7 +73,8 @@ TEST_F(TraceFile, SaysHowToMendOneThatIsCutOff) {
   EXPECT_THAT(reason(text.substr(0, text.size() - 3)),
               AllOf(HasSubstr("cut off"), HasSubstr("unisono trace merge")));
   EXPECT_THAT(reason(text.substr(0, text.size() - 20)),
-              AllOf(HasSubstr("line 9: it is not a whole event"), HasSubstr("unisono trace merge")));
+              AllOf(HasSubstr("line 9: it is not a whole event"),
+                    HasSubstr("unisono trace merge")));
 }
 
 TEST_F(TraceFile, RefusesALineThatWouldFillMemory) {
@@ -81,7 +83,8 @@ TEST_F(TraceFile, RefusesALineThatWouldFillMemory) {
   const std::string piece(1 << 20, ' ');
   for (std::size_t i = 0; i <= EventLines::kLineMax >> 20; ++i) file << piece;
   file.close();
-  EXPECT_THAT(read_recording(path_).status().message(), HasSubstr("line 2: the line is longer than"));
+  EXPECT_THAT(read_recording(path_).status().message(),
+              HasSubstr("line 2: the line is longer than"));
 }
 
 TEST_F(TraceFile, SaysWhatHappened) {
@@ -125,7 +128,7 @@ TEST_F(TraceFile, BecomesWhatTheSimulatorReads) {
 TEST_F(TraceFile, NeedsTwoStepsToTellOneFromTheNext) {
   auto recording = read_recording(write(training(1)));
   ASSERT_TRUE(recording.ok());
-  EXPECT_THAT(find_steps(*recording).status().message(), HasSubstr("most tensors come only once"));
+  EXPECT_THAT(find_steps(*recording).status().message(), HasSubstr("every tensor comes only once"));
   EXPECT_THAT(summary_text("x", summarize(*recording)), HasSubstr("none found"));
 }
 

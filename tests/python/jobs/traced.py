@@ -11,7 +11,8 @@ import numpy as np
 import unisono
 
 KILLED_IN = int(sys.argv[1]) if len(sys.argv) > 1 else -1
-NAMES = [f"encoder.layers.{i}.attention.self.query_key_value.dense.weight.gradient" for i in range(4)]
+NAMES = [f"encoder.layers.{i}.attention.self.query_key_value.dense.weight.gradient"
+         for i in range(4)]
 
 unisono.init()
 tensors = [np.ones(1000 * 4**i, dtype=np.float32) for i in range(len(NAMES))]

@@ -15,6 +15,7 @@
 #include "run/command.hpp"
 #include "simulate/command.hpp"
 #include "study/command.hpp"
+#include "trace/command.hpp"
 #include "unisono/options.hpp"
 
 int main(int argc, char** argv) {
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == "study") {
     return study_command({arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && arguments[0] == "trace") {
+    return trace_command({arguments.begin() + 1, arguments.end()});
+  }
   if (!arguments.empty() && arguments[0] == "doctor") {
     return doctor_command({arguments.begin() + 1, arguments.end()});
   }
@@ -48,6 +52,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("bench", "measure collectives, beside peers (unisono bench --help)");
   app.add_subcommand("simulate", "predict steps elsewhere (unisono simulate --help)");
   app.add_subcommand("study", "follow a figure over numbers of ranks (unisono study --help)");
+  app.add_subcommand("trace", "what a recorded run did (unisono trace --help)");
   app.add_subcommand("doctor", "examine this machine and others (unisono doctor --help)");
   auto* options = app.add_subcommand("options", "print the table of all options");
   app.footer(

@@ -56,6 +56,7 @@ struct UNISONO_API Options {
   std::string cpu_sets = "off";
   std::string timeline = "";
   bool timeline_mark_cycles = false;
+  std::string trace = "";
   std::string log = "warn";
 
   // Reads UNISONO_CONFIG (a file of "key = value" lines), then UNISONO_* and HOROVOD_* variables.
@@ -91,6 +92,7 @@ enum class OptionForm : std::uint8_t {
   milliseconds,
   microseconds_or_auto,
   file,
+  file_or_dynamic,
   cpu_sets
 };
 

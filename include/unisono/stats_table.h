@@ -16,6 +16,11 @@
   COUNT(data_bytes, "bytes of tensors sent, or written to shared memory")                         \
   COUNT(cycles, "negotiation rounds")                                                             \
   COUNT(buckets, "buckets that were moved")                                                       \
+  COUNT(buckets_below_4k, "of them, those of less than 4 KiB")                                    \
+  COUNT(buckets_below_64k, "from 4 KiB to less than 64 KiB")                                      \
+  COUNT(buckets_below_1m, "from 64 KiB to less than 1 MiB")                                       \
+  COUNT(buckets_below_16m, "from 1 MiB to less than 16 MiB")                                      \
+  COUNT(buckets_from_16m, "of 16 MiB and more")                                                   \
   COUNT(operations, "operations that succeeded")                                                  \
   COUNT(operations_failed, "operations that failed")                                              \
   COUNT(cache_hits, "requests that the response cache knew")                                      \

@@ -165,8 +165,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   loop_ = std::make_unique<Loop>(std::move(parts));
   // The thread keeps the engine alive, since one of its own callbacks may let go of the engine.
   thread_ = std::make_unique<std::thread>([self = shared_from_this()] { self->run(); });
-  if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
-  return start_timeline(options_.timeline, options_.timeline_mark_cycles);
+  return start_files();
 }
 
 Status EngineCore::usable() const {
@@ -358,6 +357,7 @@ void EngineCore::shutdown() {
   }
   thread_.reset();
   stop_timeline();
+  stop_trace();
 }
 
 EngineCore::~EngineCore() {
@@ -369,6 +369,7 @@ EngineCore::~EngineCore() {
   [[maybe_unused]] auto* loop = loop_.release();
   [[maybe_unused]] auto* inbox = inbox_.release();
   [[maybe_unused]] auto* timeline = timeline_.release();
+  [[maybe_unused]] auto* trace = trace_.release();
 }
 
 }  // namespace unisono::engine

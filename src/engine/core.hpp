@@ -76,6 +76,11 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Status start(LoopParts parts, Identity identity);
   std::vector<Ticket> try_submit(std::string_view group, std::vector<Operation>& operations,
                                  const Settings& settings, Asker asker);
+  // Begins what the options ask to be written down.
+  Status start_files();
+  Status open_timeline(std::unique_ptr<observe::Timeline>& timeline, const std::string& path,
+                       observe::Timeline::Form form);
+  void stop_trace();
   void run();
   bool turn();
   void end_loop();
@@ -105,7 +110,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   run::Explanations explanations_;
   cost::Network network_;                   // written before the engine begins
   std::mutex timeline_mutex_;
-  std::unique_ptr<observe::Timeline> timeline_;      // reads timings_
+  std::unique_ptr<observe::Timeline> timeline_, trace_;      // read timings_
   std::unique_ptr<Inbox<Handover>> inbox_;
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token

@@ -3,6 +3,9 @@
 // What a caller reads from an engine: counters, where the time went, timelines.
 #include "engine/core.hpp"
 
+#include "base/data/text.hpp"
+#include "base/log.hpp"
+
 namespace unisono::engine {
 namespace {
 constexpr double kMebibyte = 1 << 20;
@@ -29,7 +32,7 @@ std::vector<Timing> EngineCore::timings() const {
   for (const observe::TensorTiming& entry : timings_.recent()) {
     const auto us = [](Nanos d) { return static_cast<double>(d.count()) * 1e-3; };
     const observe::Stations& at = entry.at;
-    out.push_back({.name = entry.name.data(),
+    out.push_back({.name = std::string(entry.name()),
                    .bytes = entry.bytes,
                    .bucket = entry.bucket,
                    .submitted_us = us(at.submitted - Time{}),
@@ -46,19 +49,45 @@ std::vector<Timing> EngineCore::timings() const {
 Status EngineCore::start_timeline(const std::string& path, bool mark_cycles) {
   if (auto status = usable(); !status) return status;
   if (path.empty()) return Status(Code::invalid_argument, "a timeline needs the name of a file");
+  using Form = observe::Timeline::Form;
+  return open_timeline(timeline_, path, mark_cycles ? Form::timeline_with_cycles : Form::timeline);
+}
+
+Status EngineCore::open_timeline(std::unique_ptr<observe::Timeline>& timeline,
+                                 const std::string& path, observe::Timeline::Form form) {
   std::lock_guard lock(timeline_mutex_);
-  timeline_.reset();
-  auto timeline =
-      observe::Timeline::open(path, identity_.rank, identity_.host, timings_, mark_cycles);
-  if (!timeline) return timeline.status();
-  timeline_ = std::move(*timeline);
+  timeline.reset();
+  auto opened = observe::Timeline::open(path, identity_.rank, identity_.host, timings_, form);
+  if (!opened) return opened.status();
+  timeline = std::move(*opened);
   return {};
+}
+
+Status EngineCore::start_files() {
+  // A program may join several jobs at once, all with the same options. The first one is recorded.
+  const auto unless_taken = [](Status status) {
+    if (status.code() != Code::unavailable) return status;
+    log_line(LogLevel::info, cat(status.message(), "; this one is not recorded"));
+    return Status();
+  };
+  if (!options_.trace.empty()) {
+    const Status opened =
+        unless_taken(open_timeline(trace_, options_.trace, observe::Timeline::Form::trace));
+    if (!opened) return opened;
+  }
+  if (options_.timeline.empty() || options_.timeline == "DYNAMIC") return {};
+  return unless_taken(start_timeline(options_.timeline, options_.timeline_mark_cycles));
 }
 
 void EngineCore::stop_timeline() {
   if (forks_.in_child()) return;
   std::lock_guard lock(timeline_mutex_);
   timeline_.reset();
+}
+
+void EngineCore::stop_trace() {
+  std::lock_guard lock(timeline_mutex_);
+  trace_.reset();
 }
 
 Stats EngineCore::stats() const {

@@ -31,4 +31,14 @@ struct Counters {
   }
 };
 
+// Counts a bucket that begins, and its size.
+inline void count_bucket(Counters& counters, std::uint64_t bytes) {
+  Counters::add(counters.buckets);
+  Counters::add(bytes < (4 << 10)    ? counters.buckets_below_4k
+                : bytes < (64 << 10) ? counters.buckets_below_64k
+                : bytes < (1 << 20)  ? counters.buckets_below_1m
+                : bytes < (16 << 20) ? counters.buckets_below_16m
+                                     : counters.buckets_from_16m);
+}
+
 }  // namespace unisono::observe

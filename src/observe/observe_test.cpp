@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "observe/counters.hpp"
 #include "observe/straggler.hpp"
 #include "observe/timeline.hpp"
 #include "observe/timings.hpp"
@@ -48,12 +49,47 @@ TEST(Timings, KeepsTheLastOnesOldestFirst) {
   EXPECT_TRUE(timings.recent().empty());
   const std::string long_name(100, 'x');
   for (std::uint64_t i = 0; i < Timings::kKept + 10; ++i)
-    timings.add(long_name, Collective::allreduce, i, 0, {});
+    timings.add(long_name, Collective::allreduce, i, 0, 0, {});
   const auto recent = timings.recent();
   ASSERT_EQ(recent.size(), Timings::kKept);
   EXPECT_EQ(recent.front().bytes, 10u);
   EXPECT_EQ(recent.back().bytes, Timings::kKept + 9);
-  EXPECT_EQ(std::string(recent.back().name.data()), std::string(47, 'x'));
+  EXPECT_EQ(recent.back().name(), long_name) << "whole, however long";
+}
+
+TEST(Timings, KeepsMoreForWhoWritesThemDownAndForgetsNothingMeanwhile) {
+  Timings timings;
+  timings.add("before", Collective::allreduce, 1, 0, 0, {});
+  std::uint64_t seen = 0;
+  timings.keep_for_writer();
+  for (std::uint64_t i = 0; i < 3 * Timings::kKept; ++i)
+    timings.add("x", Collective::allreduce, i, 0, 0, {});
+  const auto all = timings.since(seen);
+  ASSERT_EQ(all.size(), 3 * Timings::kKept + 1);
+  EXPECT_EQ(all.front().name(), "before");
+  EXPECT_EQ(timings.recent().size(), Timings::kKept);
+}
+
+TEST(Timings, CutsLongNamesWhenThereAreTooMany) {
+  Timings timings;
+  const std::string tail(60, 'x');
+  for (std::uint64_t i = 0; i <= Timings::kLongNamesMax; ++i)
+    timings.add(std::to_string(i) + tail, Collective::allreduce, i, 0, 0, {});
+  const auto recent = timings.recent();
+  EXPECT_EQ(recent.back().name().size(), 47u);
+  EXPECT_EQ(recent.front().name().size(), 60u + 5);
+}
+
+TEST(Counters, CountEveryBucketByItsSize) {
+  Counters counters;
+  for (const std::uint64_t bytes : {0, 4095, 4096, 1 << 16, 1 << 20, 1 << 24, 1 << 30})
+    count_bucket(counters, bytes);
+  EXPECT_EQ(Counters::get(counters.buckets), 7u);
+  EXPECT_EQ(Counters::get(counters.buckets_below_4k), 2u);
+  EXPECT_EQ(Counters::get(counters.buckets_below_64k), 1u);
+  EXPECT_EQ(Counters::get(counters.buckets_below_1m), 1u);
+  EXPECT_EQ(Counters::get(counters.buckets_below_16m), 1u);
+  EXPECT_EQ(Counters::get(counters.buckets_from_16m), 2u);
 }
 
 std::string text_of(const std::string& path) {
@@ -64,12 +100,12 @@ std::string text_of(const std::string& path) {
 TEST(Timeline, IsWholeJsonFromTheBeginningAndNamesEveryStretch) {
   const std::string path = testing::TempDir() + "unisono_timeline_test.json";
   Timings timings;
-  auto timeline = Timeline::open(path, 0, "here", timings, true);
+  auto timeline = Timeline::open(path, 0, "here", timings, Timeline::Form::timeline_with_cycles);
   ASSERT_TRUE(timeline.ok());
   EXPECT_EQ(text_of(path).substr(0, 2), "[\n");
   EXPECT_EQ(text_of(path).substr(text_of(path).size() - 2), "]\n");
   const Stations at{{1000}, {2000}, {3000}, {4000}, {5000}, {6000}, {7000}};
-  timings.add("layer \"one\"", Collective::allgather, 8, 3, at);
+  timings.add("layer \"one\"", Collective::allgather, 8, 0, 3, at);
   timings.add_round({1500});
   timeline->reset();
   const std::string text = text_of(path);
@@ -90,7 +126,8 @@ TEST(Timeline, RanksWriteBesideEachOther) {
 
 TEST(Timeline, SaysWhyAFileCannotBeWritten) {
   Timings timings;
-  const auto timeline = Timeline::open("/nowhere/at/all.json", 1, "here", timings, false);
+  const auto timeline = Timeline::open("/nowhere/at/all.json", 1, "here", timings,
+                                       Timeline::Form::timeline);
   ASSERT_FALSE(timeline.ok());
   EXPECT_NE(timeline.status().message().find("/nowhere/at/all.1.json"), std::string::npos);
 }

@@ -3,11 +3,9 @@
 #include "observe/timeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <new>
+#include <vector>
 
 #include "base/data/text.hpp"
 
@@ -15,28 +13,6 @@ namespace unisono::observe {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{20};
-constexpr const char* kEnd = "\n]\n";
-
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      std::array<char, 8> code{};
-      std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(c));
-      out += code.data();
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-std::string microseconds(Nanos d) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(d.count()) * 1e-3);
-  return text.data();
-}
 
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -57,28 +33,27 @@ std::string timeline_path(const std::string& path, Rank rank) {
 
 Result<std::unique_ptr<Timeline>> Timeline::open(const std::string& path, Rank rank,
                                                  std::string_view host, Timings& timings,
-                                                 bool mark_cycles) {
-  const std::string own = timeline_path(path, rank);
-  std::FILE* file = std::fopen(own.c_str(), "w");
-  if (file == nullptr) {
-    return Status(Code::invalid_argument,
-                  cat("rank ", rank, " cannot write the timeline ", own, ": ", std::strerror(errno),
-                      "; name a file in a folder that exists and may be written"));
-  }
-  std::unique_ptr<Timeline> timeline(new Timeline(file, rank, timings));
-  std::fputs("[", file);
-  timeline->event(cat("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":", rank,
-                      ",\"args\":{\"name\":", json_text(cat("rank ", rank, " (", host, ")")),
-                      "}}"));
-  std::fputs(kEnd, file);
-  std::fflush(file);
-  timings.keep_rounds(mark_cycles);
+                                                 Form form) {
+  auto file = EventFile::open(timeline_path(path, rank), form == Form::trace ? "trace" : "timeline",
+                              rank);
+  if (!file) return file.status();
+  timings.keep_for_writer();
+  std::unique_ptr<Timeline> timeline(new Timeline(std::move(*file), rank, timings, form));
+  timeline->file_.add(naming_event("process_name", rank, 0, cat("rank ", rank, " (", host, ")")));
+  timeline->file_.add(clock_event(rank));
+  timeline->file_.flush();
+  if (form == Form::timeline_with_cycles) timings.keep_rounds(true);
   timeline->thread_ = std::thread([self = timeline.get()] { self->watch(); });
   return timeline;
 }
 
-Timeline::Timeline(std::FILE* file, Rank rank, Timings& timings)
-    : file_(file), rank_(rank), timings_(timings), seen_(timings.count()) {}
+Timeline::Timeline(EventFile file, Rank rank, Timings& timings, Form form)
+    : file_(std::move(file)),
+      rank_(rank),
+      timings_(timings),
+      form_(form),
+      seen_(timings.count()),
+      buckets_(rank) {}
 
 Timeline::~Timeline() {
   {
@@ -87,9 +62,10 @@ Timeline::~Timeline() {
   }
   wake_.notify_one();
   thread_.join();
+  static_cast<void>(file_.close());         // what was wrong with it was told before
+  if (form_ != Form::timeline_with_cycles) return;
   timings_.keep_rounds(false);
   timings_.take_rounds();
-  std::fclose(file_);
 }
 
 void Timeline::watch() {
@@ -101,34 +77,45 @@ void Timeline::watch() {
     }
     write_news();
   } catch (const std::bad_alloc&) {
-    std::fputs(kEnd, file_);                // training goes on without the rest of the timeline
+    // Training goes on without the rest of the timeline; what was written is whole.
   }
 }
 
 void Timeline::write_news() {
   const std::uint64_t before = seen_;
   const std::vector<TensorTiming> tensors = timings_.since(seen_);
-  const std::vector<Time> rounds = timings_.take_rounds();
-  if (tensors.empty() && rounds.empty()) return;
-  std::fseek(file_, -static_cast<long>(std::strlen(kEnd)), SEEK_CUR);
+  std::vector<Time> rounds;
+  if (form_ == Form::timeline_with_cycles) rounds = timings_.take_rounds();
   const std::uint64_t missed = seen_ - before - tensors.size();
   if (missed > 0) {
     missed_ += missed;
-    event(cat("{\"name\":\"", missed_,
-              " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",", "\"pid\":", rank_,
-              ",\"tid\":0,\"ts\":", microseconds(tensors.front().at.submitted - Time{}), "}"));
+    file_.add(cat("{\"name\":\"", missed_,
+                  " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",", "\"pid\":",
+                  rank_, ",\"tid\":0,\"ts\":", microseconds(tensors.front().at.submitted - Time{}),
+                  ",\"args\":{\"missed\":", missed, "}}"));
   }
   for (const Time round : rounds) {
-    event(cat("{\"name\":\"CYCLE_START\",\"ph\":\"i\",\"s\":\"p\",\"pid\":", rank_,
-              ",\"tid\":0,\"ts\":", microseconds(round - Time{}), "}"));
+    file_.add(cat("{\"name\":\"CYCLE_START\",\"ph\":\"i\",\"s\":\"p\",\"pid\":", rank_,
+                  ",\"tid\":0,\"ts\":", microseconds(round - Time{}), "}"));
   }
-  for (const TensorTiming& tensor : tensors) write_tensor(tensor);
-  std::fputs(kEnd, file_);
-  std::fflush(file_);
+  for (std::size_t i = 0; i < tensors.size();) {
+    std::size_t end = i + 1;
+    if (form_ == Form::trace) {
+      while (end < tensors.size() && tensors[end].bucket == tensors[i].bucket &&
+             tensors[end].set == tensors[i].set) {
+        ++end;
+      }
+      buckets_.write({tensors.data() + i, end - i}, file_);
+    } else {
+      write_tensor(tensors[i]);
+    }
+    i = end;
+  }
+  file_.flush();
 }
 
 void Timeline::write_tensor(const TensorTiming& tensor) {
-  const int row = row_of(tensor.name.data());
+  const int row = row_of(std::string(tensor.name()));
   const Stations& at = tensor.at;
   const std::string negotiate = cat("NEGOTIATE_", upper(name_of(tensor.kind)));
   const struct {
@@ -143,26 +130,24 @@ void Timeline::write_tensor(const TensorTiming& tensor) {
   for (const auto& stretch : stretches) {
     // Negotiation is always written, however short: it shows that the tensor came, and when.
     if (stretch.end <= stretch.begin && stretch.begin != at.submitted) continue;
-    event(cat("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
-              ",\"ts\":", microseconds(stretch.begin - Time{}),
-              ",\"dur\":", microseconds(std::max(stretch.end - stretch.begin, Nanos(0))),
-              ",\"args\":{\"bytes\":", tensor.bytes, ",\"bucket\":", tensor.bucket, "}}"));
+    // Of a move, mergers ask also when this rank began, to align the clocks of hosts.
+    const std::string begun =
+        stretch.begin == at.joined
+            ? cat(",\"set\":", tensor.set, ",\"kind\":\"", name_of(tensor.kind),
+                  "\",\"begun_before_us\":", microseconds(at.joined - at.begun))
+            : "";
+    file_.add(cat("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_,
+                  ",\"tid\":", row, ",\"ts\":", microseconds(stretch.begin - Time{}),
+                  ",\"dur\":", microseconds(std::max(stretch.end - stretch.begin, Nanos(0))),
+                  ",\"args\":{\"bytes\":", tensor.bytes, ",\"bucket\":", tensor.bucket, begun,
+                  "}}"));
   }
 }
 
 int Timeline::row_of(const std::string& name) {
   const auto [it, fresh] = rows_.try_emplace(name, static_cast<int>(rows_.size()) + 1);
-  if (fresh) {
-    event(cat("{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":", rank_, ",\"tid\":", it->second,
-              ",\"args\":{\"name\":", json_text(name), "}}"));
-  }
+  if (fresh) file_.add(naming_event("thread_name", rank_, it->second, name));
   return it->second;
-}
-
-void Timeline::event(const std::string& json) {
-  std::fputs(first_ ? "\n" : ",\n", file_);
-  std::fputs(json.c_str(), file_);
-  first_ = false;
 }
 
 }  // namespace unisono::observe

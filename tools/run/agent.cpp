@@ -12,6 +12,7 @@
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "run/frames.hpp"
+#include "run/recordings.hpp"
 #include "run/session.hpp"
 
 namespace unisono::tools {
@@ -32,7 +33,10 @@ class Agent {
       }
       // Leaving closes the supervisors' sockets, and they end everything they started.
       if (!alive || !report()) return kJobFailed;
-      if (session_ && session_->over()) return kSuccess;
+      if (session_ && session_->over()) {
+        send_parts(job_, plan_, [](const Frame& frame) { return write_frame(1, frame); });
+        return kSuccess;
+      }
     }
   }
 
@@ -45,6 +49,9 @@ class Agent {
         if (frame.body.size() != rendezvous::kKeyBytes || plan_.ranks.empty()) return false;
         rendezvous::JobKey key;
         std::memcpy(key.data(), frame.body.data(), key.size());
+        if (Status bad = redirect_recordings(job_); !bad.ok()) {
+          return write_frame(1, {Frame::Kind::host_failed, -1, bad.message()});
+        }
         session_ = make_local_session(job_, plan_, key);
         session_->open();
         return true;
@@ -86,6 +93,7 @@ class Agent {
         return {Frame::Kind::err, event.rank, event.text};
       case Event::Kind::exited:
         return {Frame::Kind::exited, event.rank, cat(event.value)};
+      case Event::Kind::part:
       case Event::Kind::host_failed:
         break;
     }

@@ -23,6 +23,7 @@
 #include "rendezvous/handshake/handshake.hpp"
 #include "run/launcher.hpp"
 #include "run/output.hpp"
+#include "run/recordings.hpp"
 #include "run/host_layout.hpp"
 #include "unisono/options.hpp"
 
@@ -38,6 +39,7 @@ Examples:
   unisono run -np 2 python train.py --epochs 3
   unisono run -np 4 --transport tcp --set fusion_bytes=1M ./my_program
   unisono run -H node1:4,node2:4 -x PYTHONPATH python train.py
+  unisono run -np 2 --trace run.json python train.py    # then: unisono trace summary run.json
   unisono run -np 2 --timeout 600 --json verdict.json ./my_program
 
 Exit codes: 0 all ranks succeeded; 1 the job failed; 2 wrong usage; 3 the machine lacks something
@@ -82,6 +84,10 @@ void describe(CLI::App& app, Line& line) {
   app.add_flag("--no-prefix", line.no_prefix, "print lines as they are");
   app.add_option("--output-dir", s.output_dir, "also write rank.N.out and rank.N.err there");
   app.add_option("--json", s.json, "write the verdict as JSON to FILE, or - for standard output");
+  app.add_option("--trace", s.recorded["UNISONO_TRACE"],
+                 "write where the time of every bucket went to FILE.json (unisono trace --help)");
+  app.add_option("--timeline", s.recorded["UNISONO_TIMELINE"],
+                 "the same with a row for each tensor, as Horovod draws it");
   app.add_option("--timeout", s.timeout_s, "end the job after so many seconds")
       ->check(CLI::PositiveNumber);
   app.add_option("--grace", s.grace_s, "seconds the others get after the first failure")
@@ -268,6 +274,8 @@ int run_command(std::vector<std::string> arguments) {
   if (settings.shell.remote_unisono.empty()) settings.shell.remote_unisono = own_path();
   if (Status bad = apply_options(line, settings.job); !bad.ok()) return usage(bad.message());
   if (Status bad = choose_hosts(line); !bad.ok()) return usage(bad.message());
+  std::erase_if(settings.recorded, [](const auto& entry) { return entry.second.empty(); });
+  if (Status bad = prepare_recordings(settings); !bad.ok()) return usage(bad.message());
   forward_environment(line, settings.job);
   auto key = key_for(settings.key_file);
   if (!key) return usage(key.status().message());
@@ -276,7 +284,9 @@ int run_command(std::vector<std::string> arguments) {
               << " was not found or cannot be executed; give its path or check PATH\n";
     return kMachineLacks;
   }
-  return deliver(settings, run_job(settings, *key));
+  JobEnd end = run_job(settings, *key);
+  write_all(2, merge_recordings(settings, end));
+  return deliver(settings, end);
 }
 
 }  // namespace unisono::tools

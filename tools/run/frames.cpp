@@ -85,6 +85,7 @@ std::string encode_spec(const JobSpec& job, const HostPlan& plan) {
   const nlohmann::json spec{{"size", job.size},
                             {"program", job.program},
                             {"environment", job.environment},
+                            {"recordings", job.recordings},
                             {"folder", job.folder},
                             {"several_hosts", job.several_hosts},
                             {"host", plan.host},
@@ -98,6 +99,7 @@ bool decode_spec(std::string_view text, JobSpec& job, HostPlan& plan) {
     job.size = spec.at("size").get<int>();
     job.program = spec.at("program").get<std::vector<std::string>>();
     job.environment = spec.at("environment").get<std::map<std::string, std::string>>();
+    job.recordings = spec.at("recordings").get<std::map<std::string, std::string>>();
     job.folder = spec.at("folder").get<std::string>();
     job.several_hosts = spec.at("several_hosts").get<bool>();
     plan.host = spec.at("host").get<std::string>();

@@ -27,6 +27,7 @@ struct Frame {
     out = 'o',
     err = 'e',  // from it
     exited = 'X',
+    part = 'p',  // of a recording: its variable, a line end, bytes
     host_failed = 'H',
   } kind;
   std::int32_t rank = -1;

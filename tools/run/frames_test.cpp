@@ -139,6 +139,7 @@ JobSpec two_hosts() {
   job.size = 3;
   job.program = {"train", "--text", "two\nlines \"quoted\""};
   job.environment = {{"UNISONO_ORDER", "tree"}, {"EMPTY", ""}};
+  job.recordings = {{"UNISONO_TRACE", "/home/someone/run.json.part"}};
   job.folder = "/home/someone";
   job.several_hosts = true;
   return job;
@@ -152,6 +153,7 @@ TEST(JobSpecs, ArriveAsTheyWereSent) {
   EXPECT_EQ(job.size, 3);
   EXPECT_EQ(job.program, two_hosts().program);
   EXPECT_EQ(job.environment, two_hosts().environment);
+  EXPECT_EQ(job.recordings, two_hosts().recordings);
   EXPECT_EQ(job.folder, "/home/someone");
   EXPECT_TRUE(job.several_hosts);
   EXPECT_EQ(plan.host, "beta");

@@ -34,6 +34,8 @@ struct JobSpec {
   std::vector<std::string> program;
   std::map<std::string, std::string> environment;  // on top of what the host has
   std::string folder;                              // working directory; "" leaves it
+  // Variables that say where a rank writes its part of a recording; the launcher merges those.
+  std::map<std::string, std::string> recordings;
   bool several_hosts = false;                      // else everything stays on loopback
   bool stdin_to_rank_0 = false;
 };
@@ -43,6 +45,7 @@ struct RunSettings {
   std::vector<HostPlan> hosts;
   ShellSettings shell;
   std::string key_file, output_dir, json;
+  std::map<std::string, std::string> recorded;     // by variable: the file for all ranks
   bool prefix = true;
   double grace_s = 5, timeout_s = 0;
 };

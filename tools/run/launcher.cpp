@@ -15,6 +15,7 @@
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
 #include "run/output.hpp"
+#include "run/recordings.hpp"
 #include "run/session.hpp"
 
 namespace unisono::tools {
@@ -197,6 +198,9 @@ class Launcher {
       case Event::Kind::out:
       case Event::Kind::err:
         output_.add(event.rank, event.kind == Event::Kind::err, event.text);
+        break;
+      case Event::Kind::part:
+        keep_part(settings_.job, event.rank, event.text);
         break;
       case Event::Kind::started:
         if (rank != nullptr) rank->pid = event.value;

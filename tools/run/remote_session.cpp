@@ -202,6 +202,9 @@ class RemoteSession final : public HostSession {
         ++exited_;
         events.push_back({Event::Kind::exited, frame.rank, number(), ""});
         break;
+      case Frame::Kind::part:
+        events.push_back({Event::Kind::part, frame.rank, 0, frame.body});
+        break;
       case Frame::Kind::host_failed:
         told_ = true;
         fail(frame.body, kJobFailed);

@@ -26,6 +26,7 @@ struct Event {
     out,
     err,          // text: bytes of the rank's output
     exited,       // value: wait status
+    part,         // text: as in the frame
     note,         // text: a line from the host's ssh
     host_failed,  // text: why; nothing more comes from this host. value: exit code
   } kind;

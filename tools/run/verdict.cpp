@@ -101,6 +101,15 @@ std::string verdict_json(const JobEnd& end) {
                      {"duration_s", end.duration_s}, {"command", end.command},
                      {"first_failure", nullptr},     {"ranks", std::move(ranks)}};
   if (!end.host_trouble.empty()) all["host_trouble"] = end.host_trouble;
+  if (!end.trace.empty()) {
+    nlohmann::json sizes = nlohmann::json::object();
+    for (std::size_t i = 0; i < end.bucket_sizes.counts.size(); ++i) {
+      sizes[SizeHistogram::kNames[i]] = end.bucket_sizes.counts[i];
+    }
+    all["trace"] = {{"file", end.trace},
+                    {"buckets", end.bucket_sizes.total()},
+                    {"bucket_sizes", std::move(sizes)}};
+  }
   if (end.first >= 0) {
     all["first_failure"] = {{"rank", end.first},
                             {"how", how_it_ended(end.ranks[static_cast<std::size_t>(end.first)])},

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/sizes.hpp"
+
 namespace unisono::tools {
 
 struct RankEnd {
@@ -34,6 +36,8 @@ struct JobEnd {
   std::vector<int> unfinished;         // still running at the timeout
   std::deque<std::string> last_lines;  // of the first to fail
   std::vector<std::string> command;
+  std::string trace;                   // the file of --trace, once it is written
+  SizeHistogram bucket_sizes;          // of the lowest rank in it
 };
 
 std::string signal_name(int number);  // "SIGKILL"

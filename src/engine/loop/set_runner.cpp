@@ -144,6 +144,19 @@ void SetRunner::drop_planned(std::uint64_t last_bucket) {
   plan_over_ = true;
 }
 
+// The stations of each tensor are those of the bucket, after its own.
+static void note_tensors(observe::Timings& timings, SetId set, const run::BucketRun& run,
+                         observe::Stations at) {
+  observe::Timings::Batch batch(timings);
+  for (std::size_t i = 0; i < run.tensor_count(); ++i) {
+    const Request& request = *run.tensor(i).request;
+    at.submitted = run.tensor(i).pending.submitted;
+    at.agreed = run.tensor(i).pending.agreed;
+    if (at.submitted == Time{}) continue;   // a rank that has joined
+    batch.add(request.name, request.kind, request.bytes(), set, run.bucket().id, at);
+  }
+}
+
 // Timings and counters come first, so that whoever a ticket wakes finds the operation in them.
 void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters& counters = *parts_.shared->counters;
@@ -154,14 +167,11 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   const auto ns = [](Nanos d) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
   };
+  note_tensors(*parts_.shared->timings, parts_.id, run,
+               {{}, {}, channel.begun, channel.packed, joined, moved, done});
   for (std::size_t i = 0; i < run.tensor_count(); ++i) {
-    const run::TravellingTensor& tensor = run.tensor(i);
-    const Pending& pending = tensor.pending;
+    const Pending& pending = run.tensor(i).pending;
     if (pending.submitted == Time{}) continue;  // a rank that has joined
-    parts_.shared->timings->add(tensor.request->name, tensor.request->kind, tensor.request->bytes(),
-                        run.bucket().id,
-                        {pending.submitted, pending.agreed, channel.begun, channel.packed, joined,
-                         moved, done});
     observe::Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
     observe::Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
     ++waits_;
@@ -328,7 +338,7 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
       if (watched && !absent) pendings.back().ticket->watch = {parts_.id, response.sequence};
     }
   }
-  observe::Counters::add(parts_.shared->counters->buckets);
+  observe::count_bucket(*parts_.shared->counters, bucket.bytes);
   channel.begun = parts_.shared->clock->now();
   channel.joined = kNever;
   channel.run = run::make_run(

@@ -38,6 +38,7 @@ constexpr OptionKind count_or_auto(std::int64_t least, std::int64_t most) {
 constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kSeconds{OptionForm::seconds}, kMilliseconds{OptionForm::milliseconds},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
+    kFileOrDynamic{OptionForm::file_or_dynamic},
     kCpuSets{OptionForm::cpu_sets};
 constexpr std::int64_t kCountMax = 1 << 20;
 
@@ -157,7 +158,7 @@ constexpr Entry kEntries[] = {
       "CPUs. The engine binds its own threads; the other sets are for the program to use "
       "(placement())."},
      &Options::cpu_sets},
-    {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFile, false,
+    {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFileOrDynamic, false,
       "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
       "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},
      &Options::timeline},
@@ -165,6 +166,11 @@ constexpr Entry kEntries[] = {
       kFlag, false,
       "Whether the timeline marks where rounds of negotiation begin."},
      &Options::timeline_mark_cycles},
+    {{"trace", "UNISONO_TRACE", "", kFile, false,
+      "Where rank 0 writes a trace: a slice for each bucket with all its tensors, for Perfetto and "
+      "for `unisono trace`; rank 3 writes beside it (run.json, run.3.json). `unisono run --trace` "
+      "makes one file of them."},
+     &Options::trace},
     {{"log", "UNISONO_LOG", "HOROVOD_LOG_LEVEL", one_of(kLogChoices), false,
       "The least urgent lines written to standard error."},
      &Options::log},
@@ -208,7 +214,8 @@ std::string allowed_text(const OptionKind& kind) {
       return cat("a whole number from ", kind.least, " to ", kind.most, ", or auto");
     case OptionForm::microseconds_or_auto:
       return "a number of microseconds from 0 to 1000000, or auto";
-    case OptionForm::file: return "the name of a file, or DYNAMIC";
+    case OptionForm::file: return "the name of a file";
+    case OptionForm::file_or_dynamic: return "the name of a file, or DYNAMIC";
     case OptionForm::cpu_sets:
       return "off, a fraction of the cores between 0 and 1, or lists that do not overlap, such as "
              "engine=0-1;input=2-3;compute=4-15, where only input may be empty";
@@ -221,7 +228,8 @@ std::string allowed_text(const OptionKind& kind) {
 bool store(std::string& field, const OptionKind& kind, std::string_view text) {
   if (kind.form == OptionForm::cpu_sets) {
     if (!parse_cpu_request(text)) return false;
-  } else if (kind.form != OptionForm::file && find_row(kind.choices, text) == nullptr) {
+  } else if (kind.form != OptionForm::file && kind.form != OptionForm::file_or_dynamic &&
+             find_row(kind.choices, text) == nullptr) {
     return false;
   }
   field = text;
@@ -358,7 +366,8 @@ std::string kind_text(const OptionKind& kind) {
     case OptionForm::count: return cat("a count from ", kind.least);
     case OptionForm::count_or_auto: return cat(kind.least, " to ", kind.most, ", or auto");
     case OptionForm::microseconds_or_auto: return "microseconds or auto";
-    case OptionForm::file: return "a file, or DYNAMIC";
+    case OptionForm::file: return "a file";
+    case OptionForm::file_or_dynamic: return "a file, or DYNAMIC";
     case OptionForm::cpu_sets: return "off, a fraction or lists";
     case OptionForm::choice: break;
   }

@@ -306,7 +306,7 @@ Status read_workload(const Line& line, sim::Workload& workload) {
 }
 
 Status finish(const Line& line, const std::string& of_events, SimulateSettings& s) {
-  if (!s.study.empty() && !s.plot.empty()) return wrong("--plot: a study is a table, not a picture");
+  if (!s.study.empty() && !s.plot.empty()) return wrong("--plot: a study is a table");
   if (s.list || !s.study.empty()) return {};
   if (Status bad = read_workload(line, s.base.workload); !bad.ok()) return bad;
   if (s.global_batch > 0 && s.base.workload.batch == 0) {

@@ -21,10 +21,10 @@ constexpr const char* kFooter =
 time-to-solution: seconds to --samples; with --critical-batch B, a batch of B needs twice as many.
 
 Without a program, all options of `unisono simulate` for one order, pacing and planner are
-understood (--model, --trace, --network, --planner, --jitter, ...). With a program after --, each size runs
-`unisono run -np N PROGRAM`. The last line of its output that says "throughput: X", or "time to
-solution: X" in seconds, counts; --pattern takes another, with the figure in parentheses. {ranks} in
-its arguments becomes the number of ranks, {batch} the share of a rank in --global-batch.
+understood (--model, --trace, --network, --planner, --jitter, ...). With a program after --, each
+size runs `unisono run -np N PROGRAM`. The last line of its output that says "throughput: X", or
+"time to solution: X" in seconds, counts; --pattern takes another, with the figure in parentheses.
+{ranks} in its arguments becomes the number of ranks, {batch} the share of a rank in --global-batch.
 
 Examples:
   unisono study weak --model resnet50 --network 25gbe --ranks 1,8,64,512 --plot weak.svg

@@ -8,8 +8,11 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import ranks
+
+import unisono as engines
 
 PATIENCE_S = 300
 JOB = pathlib.Path(__file__).parent / "jobs" / "traced.py"
@@ -115,6 +118,20 @@ def test_a_timeline_has_all_ranks_in_one_file_too(tmp_path: pathlib.Path) -> Non
 def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: pathlib.Path) -> None:
     done = unisono("run", "-np", 1, "--trace", tmp_path / "none" / "run.json", "true")
     assert done.returncode == 2 and "--trace" in done.stderr
+
+
+def test_engines_without_a_launcher_write_a_part_each(tmp_path: pathlib.Path) -> None:
+    def body(engine: engines.Engine) -> None:
+        for _ in range(3):
+            engine.allreduce(np.ones(10), name="x")
+
+    part, whole = tmp_path / "part.json", tmp_path / "whole.json"
+    ranks.as_threads(2, body, trace=part)
+    second = tmp_path / "part.1.json"
+    assert {event["pid"] for event in buckets(second)} == {1}
+    done = unisono("trace", "merge", part, second, "-o", whole)
+    assert done.returncode == 0, done.stderr
+    assert len(buckets(whole)) == len(buckets(part)) + len(buckets(second)) == 6
 
 
 AHEAD_S = 1000

@@ -71,6 +71,9 @@ int compact(const Line& line) {
   std::cout << line.out << ": " << steps->tensors.size() << " tensors, " << steps->bytes()
             << " bytes, from " << steps->count - 1 << " steps of " << recording->ranks.size()
             << " ranks\n";
+  if (steps->by_sizes) {
+    std::cout << "no name comes twice: steps were told by sizes, and tensors are called by place\n";
+  }
   if (steps->left_out > 0) {
     std::cout << "left out: " << steps->left_out << " tensors that do not come once a step\n";
   }

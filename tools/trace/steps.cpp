@@ -20,6 +20,15 @@ struct Moment {
 using Key = std::pair<std::uint32_t, std::uint32_t>;    // process set and name
 using Times = std::map<Key, std::vector<Moment>>;         // each in the order of its submissions
 
+void sort_all(std::map<int, Times>& ranks) {
+  for (auto& [rank, times] : ranks) {
+    for (auto& [key, list] : times) {
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Moment& a, const Moment& b) { return a.ready_us < b.ready_us; });
+    }
+  }
+}
+
 // Gradients are reduced; what is gathered or broadcast is something else.
 std::map<int, Times> times_of(const Recording& recording) {
   std::map<int, Times> ranks;
@@ -32,12 +41,7 @@ std::map<int, Times> times_of(const Recording& recording) {
           {tensor.ready_us, bucket.done_us, tensor.bytes});
     }
   }
-  for (auto& [rank, times] : ranks) {
-    for (auto& [key, list] : times) {
-      std::stable_sort(list.begin(), list.end(),
-                       [](const Moment& a, const Moment& b) { return a.ready_us < b.ready_us; });
-    }
-  }
+  sort_all(ranks);
   return ranks;
 }
 
@@ -59,6 +63,99 @@ std::size_t usual_count(const std::map<int, Times>& ranks) {
     most = sum;
   }
   return usual;
+}
+
+// Names that come once, in the order of their submission, and the places in a step that they take.
+class Places {
+ public:
+  // `period` stays 0 when the sizes do not repeat at least three times until the end.
+  explicit Places(const Times& once) {
+    for (const auto& [key, list] : once) order_.push_back({list.front(), key});
+    std::stable_sort(order_.begin(), order_.end(), [](const auto& a, const auto& b) {
+      return a.first.ready_us < b.first.ready_us;
+    });
+    const std::size_t n = order_.size();
+    for (std::size_t p = 1; p <= std::min(n / 3, kPeriodMax) && period == 0; ++p) {
+      begin_ = n - p;
+      while (begin_ > 0 && size_at(begin_ - 1) == size_at(begin_ - 1 + p)) --begin_;
+      if (n - begin_ >= std::max(3 * p, n / 2)) period = p;
+    }
+    if (period == 1) period = by_pauses();
+    if (period > 0) begin_ += first_after_pause(period).phase;
+  }
+
+  // Calls each by its place; those before the first whole step are left out.
+  std::map<Key, std::uint32_t> places() const {
+    std::map<Key, std::uint32_t> out;
+    for (std::size_t i = begin_; i < order_.size(); ++i) {
+      out[order_[i].second] = static_cast<std::uint32_t>((i - begin_) % period);
+    }
+    return out;
+  }
+
+  std::size_t period = 0;
+
+ private:
+  static constexpr std::size_t kPeriodMax = 10'000, kAlikeMax = 200;
+  static constexpr double kClearly = 2;
+
+  std::uint64_t size_at(std::size_t i) const { return order_[i].first.bytes; }
+
+  struct Pause {
+    std::size_t phase = 0;
+    double median_us = -1, next_us = -1;    // the longest one's, and that of the next longest
+  };
+  // The place in a step of p tensors before which the program takes longest.
+  Pause first_after_pause(std::size_t p) const {
+    Pause longest;
+    for (std::size_t phase = 0; phase < p; ++phase) {
+      std::vector<double> pauses;
+      for (std::size_t i = begin_ + phase; i < order_.size(); i += p) {
+        if (i == 0) continue;
+        pauses.push_back(order_[i].first.ready_us - order_[i - 1].first.ready_us);
+      }
+      const double median = quantile(pauses, 0.5);
+      if (median > longest.median_us) {
+        longest = {phase, median, longest.median_us};
+      } else {
+        longest.next_us = std::max(longest.next_us, median);
+      }
+    }
+    return longest;
+  }
+  // Of tensors that are all alike: the shortest step after which there is clearly a pause.
+  std::size_t by_pauses() const {
+    for (std::size_t p = 2; p <= std::min(order_.size() / 3, kAlikeMax); ++p) {
+      const Pause pause = first_after_pause(p);
+      if (pause.median_us > kClearly * pause.next_us) return p;
+    }
+    return 1;
+  }
+
+  std::vector<std::pair<Moment, Key>> order_;
+  std::size_t begin_ = 0;
+};
+
+// The same times under the names of places. Ranks agree on names, so those of the first one do.
+bool call_by_places(std::map<int, Times>& ranks, std::vector<std::string>& names) {
+  if (ranks.empty()) return false;
+  const Places found(ranks.begin()->second);
+  if (found.period == 0) return false;
+  const std::map<Key, std::uint32_t> places = found.places();
+  names.clear();
+  for (std::size_t i = 0; i < found.period; ++i) names.push_back(cat("tensor ", i));
+  for (auto& [rank, times] : ranks) {
+    Times renamed;
+    for (const auto& [key, list] : times) {
+      const auto place = places.find(key);
+      if (place == places.end()) continue;
+      auto& all = renamed[{key.first, place->second}];
+      all.insert(all.end(), list.begin(), list.end());
+    }
+    times = std::move(renamed);
+  }
+  sort_all(ranks);
+  return true;
 }
 
 // A job that was ended in the middle of a step has had some tensors once more than others.
@@ -90,15 +187,20 @@ std::uint64_t Steps::bytes() const {
 }
 
 Result<Steps> find_steps(const Recording& recording) {
-  const std::map<int, Times> ranks = times_of(recording);
-  const std::size_t usual = usual_count(ranks);
+  std::map<int, Times> ranks = times_of(recording);
+  std::vector<std::string> names = recording.names;
+  std::size_t usual = usual_count(ranks);
+  Steps steps;
+  if (usual < 2 && call_by_places(ranks, names)) {
+    steps.by_sizes = true;
+    usual = usual_count(ranks);
+  }
   if (usual < 2) {
     return Status(Code::invalid_argument,
                   ranks.empty() ? "nothing was reduced"
                                 : "no step can be told from the next, since every tensor comes "
-                                  "only once; record more steps, and use the same names in each");
+                                  "only once and sizes do not repeat; record more steps");
   }
-  Steps steps;
   std::map<Key, StepTensor> tensors;
   std::map<Key, bool> others;
   for (const auto& [rank, times] : ranks) {
@@ -119,7 +221,7 @@ Result<Steps> find_steps(const Recording& recording) {
         if (ready.back() < 0) ++steps.early;
       }
       StepTensor& tensor = tensors[key];
-      tensor.name = recording.names[key.second];
+      tensor.name = names[key.second];
       if (key.first != 0) tensor.name += cat(" (set ", key.first, ")");
       tensor.bytes = std::max(tensor.bytes, list.back().bytes);
       const double median = std::max(quantile(ready, 0.5), 0.0);

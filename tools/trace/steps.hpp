@@ -3,8 +3,11 @@
 // Finds the steps of a training in a trace, and what one of them looks like. Pure.
 //
 // A step's tensors are those that come equally often: as often as most of the bytes do. Their k-th
-// time is step k. A step of a rank begins when its last tensor of the step before is done, since
-// the program can then compute on. The first has no beginning, and so is not looked at.
+// time is step k. Where no name comes twice, as with DDP, whose buckets are numbered, the sizes
+// must come again and again in the same order; a step then begins after the longest pause, and
+// tensors are called by their place in it. A step of a rank begins when its last tensor of the step
+// before is done, since the program can then compute on. The first has no beginning, and so is not
+// looked at.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,7 @@ struct Steps {
   std::uint64_t count = 0;                  // all of them, the first one too
   std::vector<StepTensor> tensors;          // by readiness
   double step_us = 0;                       // from one beginning to the next: likewise
+  bool by_sizes = false;                    // names did not tell steps apart
   std::uint64_t left_out = 0;               // names that do not come once a step
   std::uint64_t early = 0;                  // tensors that were ready before their step began
 

@@ -126,7 +126,9 @@ std::string summary_text(const std::string& path, const Summary& summary) {
     const Steps& steps = summary.steps.value();
     table.push_back({"steps", cat(steps.count, ", ", fixed(steps.step_us / 1e3, 2), " ms each, ",
                                   steps.tensors.size(), " tensors of ",
-                                  size_text(static_cast<double>(steps.bytes())))});
+                                  size_text(static_cast<double>(steps.bytes())),
+                                  steps.by_sizes ? " (told by sizes, since no name comes twice)"
+                                                 : "")});
   } else {
     table.push_back({"steps", cat("none found: ", summary.steps.status().message())});
   }

@@ -132,6 +132,46 @@ TEST_F(TraceFile, NeedsTwoStepsToTellOneFromTheNext) {
   EXPECT_THAT(summary_text("x", summarize(*recording)), HasSubstr("none found"));
 }
 
+TEST_F(TraceFile, TellsStepsBySizesWhereNamesAreNumbers) {
+  // As DDP does: three buckets a step, after two of a beginning that does not come again.
+  std::vector<std::string> lines;
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int i = 0; i < 2; ++i) {
+      lines.push_back(bucket_line(rank, i, 10.0 * i + 5, 1, {{cat("number ", i), 77, 1}}));
+    }
+    for (int k = 0; k < 6; ++k) {
+      for (int i = 0; i < 3; ++i) {
+        lines.push_back(bucket_line(rank, 2 + 3 * k + i, 1000.0 * (k + 1) + 50 * i, 20,
+                                    {{cat("number ", 2 + 3 * k + i), i == 2 ? 900u : 400u, 5}}));
+      }
+    }
+  }
+  auto recording = read_recording(write(event_file(lines)));
+  ASSERT_TRUE(recording.ok()) << recording.status().message();
+  auto steps = find_steps(*recording);
+  ASSERT_TRUE(steps.ok()) << steps.status().message();
+  EXPECT_TRUE(steps->by_sizes);
+  EXPECT_EQ(steps->count, 6u);
+  ASSERT_EQ(steps->tensors.size(), 3u);
+  EXPECT_EQ(steps->tensors[0].name, "tensor 0");
+  EXPECT_EQ(steps->tensors[2].bytes, 900u);
+  EXPECT_DOUBLE_EQ(steps->tensors[0].ready_us, 875) << "from 120 to 995";
+}
+
+TEST_F(TraceFile, TellsStepsByPausesWhereAllTensorsAreAlike) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 24; ++i) {
+    lines.push_back(bucket_line(0, i, 1000.0 * (i / 4) + 100 * (i % 4) + 7 * (i % 5), 20,
+                                {{cat("number ", i), 400, 5}}));
+  }
+  auto recording = read_recording(write(event_file(lines)));
+  ASSERT_TRUE(recording.ok()) << recording.status().message();
+  auto steps = find_steps(*recording);
+  ASSERT_TRUE(steps.ok()) << steps.status().message();
+  EXPECT_EQ(steps->count, 6u);
+  EXPECT_EQ(steps->tensors.size(), 4u);
+}
+
 TEST_F(TraceFile, CountsTheStepInWhichAJobWasKilledForTensorsThatCame) {
   std::string text = training(6);
   text.insert(text.size() - 3, ",\n" + bucket_line(0, 99, 6500, 10, {{"a", 4000, 200}}));

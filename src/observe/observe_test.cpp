@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -98,7 +99,8 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(Timeline, IsWholeJsonFromTheBeginningAndNamesEveryStretch) {
-  const std::string path = testing::TempDir() + "unisono_timeline_test.json";
+  const std::string path =
+      testing::TempDir() + "unisono_timeline_test." + std::to_string(::getpid()) + ".json";
   Timings timings;
   auto timeline = Timeline::open(path, 0, "here", timings, Timeline::Form::timeline_with_cycles);
   ASSERT_TRUE(timeline.ok());

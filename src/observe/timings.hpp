@@ -49,7 +49,7 @@ class Timings {
   // While somebody writes down all of them: enough for 3 million tensors a second.
   static constexpr std::size_t kKeptForWriter = 65536;
   // Names after these are cut. A program that makes up long names for ever does not fill memory.
-  static constexpr std::size_t kLongNamesMax = 65536;
+  static constexpr std::size_t kLongNamesMax = 65536, kLongNameBytesMax = 4 << 20;
 
   // Adds the tensors of one bucket, which a reader sees all or none of. Do little while it lives.
   class Batch {
@@ -119,7 +119,9 @@ class Timings {
  private:
   std::vector<TensorTiming> from(std::uint64_t first) const {
     std::vector<TensorTiming> out;
-    for (std::uint64_t i = std::max(first, next_ > kept_ ? next_ - kept_ : 0); i < next_; ++i) {
+    const std::uint64_t begin = std::max(first, next_ > kept_ ? next_ - kept_ : 0);
+    out.reserve(next_ - std::min(begin, next_));
+    for (std::uint64_t i = begin; i < next_; ++i) {
       out.push_back(ring_[i % kept_]);
     }
     return out;
@@ -128,8 +130,11 @@ class Timings {
   const std::string* keep_name(std::string_view name) {
     auto found = long_names_.find(name);
     if (found == long_names_.end()) {
-      if (long_names_.size() >= kLongNamesMax) return nullptr;
+      const bool full = long_names_.size() >= kLongNamesMax ||
+                        long_name_bytes_ + name.size() > kLongNameBytesMax;
+      if (full) return nullptr;
       found = long_names_.emplace(name).first;
+      long_name_bytes_ += name.size();
     }
     return &*found;
   }
@@ -138,6 +143,7 @@ class Timings {
   std::vector<TensorTiming> ring_;          // allocated when the first tensor comes
   std::size_t kept_ = kKept;
   std::set<std::string, std::less<>> long_names_;
+  std::size_t long_name_bytes_ = 0;
   std::uint64_t next_ = 0;
   std::atomic<bool> rounds_kept_{false};
   std::vector<Time> rounds_;

@@ -113,8 +113,11 @@ class Launcher {
     }
   }
 
+  // Hosts may still send what they recorded when all ranks have ended in time.
   double timeout_at() const {
-    return settings_.timeout_s > 0 && !ending_ ? settings_.timeout_s : kNeverS;
+    const bool over = started_ && std::all_of(end_.ranks.begin(), end_.ranks.end(),
+                                              [](const RankEnd& rank) { return rank.ended(); });
+    return settings_.timeout_s > 0 && !ending_ && !over ? settings_.timeout_s : kNeverS;
   }
 
   void keep_time() {

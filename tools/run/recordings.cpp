@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/data/text.hpp"
 #include "observe/timeline.hpp"
@@ -63,10 +64,22 @@ std::string merge_one(const RunSettings& settings, const std::string& variable,
 }  // namespace
 
 Status prepare_recordings(RunSettings& settings) {
+  std::map<std::string, std::string> taken;  // by path
   for (auto& [variable, path] : settings.recorded) {
     std::error_code error;
     const bool folder = std::filesystem::is_directory(path, error);
     path = std::filesystem::absolute(path, error).string();
+    const bool plain = !std::filesystem::exists(path, error) || folder ||
+                       std::filesystem::is_regular_file(path, error);
+    if (!plain) {
+      return Status(Code::invalid_argument, cat(flag_of(variable), " ", path,
+                                                ": it is no plain file; name another one"));
+    }
+    const auto [other, fresh] = taken.emplace(path, variable);
+    if (!fresh) {
+      return Status(Code::invalid_argument, cat(flag_of(variable), " ", path, ": ",
+                                                flag_of(other->second), " has that name, too"));
+    }
     // The file of an earlier run stays until there is a new one, and the attempt leaves none.
     if (folder || !std::ofstream(path, std::ios::app)) {
       return Status(Code::invalid_argument,

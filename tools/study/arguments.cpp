@@ -92,6 +92,14 @@ Status check_program(const std::vector<std::string>& extras, ScalingSettings& s)
   if (s.samples > 0 || s.critical_batch > 0) {
     return wrong("--samples and --critical-batch are for the simulator: a program says its time");
   }
+  if (s.kind == ScalingKind::weak && s.global_batch > 0) {
+    return wrong("with --global-batch it is strong scaling: unisono study strong");
+  }
+  for (const std::string& word : s.program) {
+    if (s.global_batch == 0 && word.find("{batch}") != word.npos) {
+      return wrong(cat(word, ": give --global-batch N, of which {batch} is a share"));
+    }
+  }
   if (s.pattern.empty()) {
     constexpr const char* kNumber = R"(:\s*([0-9.eE+-]+))";
     s.pattern = cat(is_time(s) ? "time to solution" : "throughput", kNumber);

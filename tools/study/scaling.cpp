@@ -87,14 +87,21 @@ Result<double> figure_in(const std::string& output, const std::string& pattern) 
   std::istringstream lines(output);
   std::string line, found;
   for (std::smatch match; std::getline(lines, line);) {
-    if (std::regex_search(line, match, expression) && match.size() > 1) found = match[1].str();
+    if (!std::regex_search(line, match, expression) || match.size() < 2) continue;
+    found = match[1].str();
+    // "1,234" would be read as 1.
+    const auto end = static_cast<std::size_t>(match.position(1) + match.length(1));
+    const std::size_t digit = end + 1;
+    if (digit < line.size() && line[end] == ',' && line[digit] >= '0' && line[digit] <= '9') {
+      return failed(cat("\"", line, "\": print figures without commas in them"));
+    }
   }
   if (found.empty()) {
     return failed(cat("it printed no line with \"", pattern, "\" and a number"));
   }
   char* end = nullptr;
   const double value = std::strtod(found.c_str(), &end);
-  if (end == found.c_str() || !std::isfinite(value) || value <= 0) {
+  if (end == found.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0) {
     return failed(cat("\"", found, "\" is no figure above 0"));
   }
   return value;

@@ -46,11 +46,15 @@ std::map<std::string, Edges> edges_of(const std::map<int, RankClock>& ranks) {
 }
 
 std::optional<ClockOffset> by_traffic(const Edges& reference, const Edges& other) {
+  // From the first exchange on, so that a short run is one stretch.
+  double first = kInfinite;
+  for (const auto& [key, edge] : other) first = std::min(first, edge.last_begun);
   std::map<std::int64_t, Bounds> stretches;
   for (const auto& [key, edge] : other) {
     const auto found = reference.find(key);
     if (found == reference.end()) continue;
-    Bounds& bounds = stretches[static_cast<std::int64_t>(edge.last_begun / kStretch_us)];
+    Bounds& bounds =
+        stretches[static_cast<std::int64_t>((edge.last_begun - first) / kStretch_us)];
     bounds.least = std::max(bounds.least, edge.last_begun - found->second.first_moved);
     bounds.most = std::min(bounds.most, edge.first_moved - found->second.last_begun);
     bounds.begin = std::min(bounds.begin, edge.last_begun);

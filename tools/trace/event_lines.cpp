@@ -13,12 +13,16 @@ namespace unisono::tools {
 
 Result<EventLines> EventLines::open(const std::string& path) {
   EventLines lines;
-  lines.file_.reset(std::fopen(path.c_str(), "re"));
   struct stat about {};
-  if (lines.file_ != nullptr && ::fstat(::fileno(lines.file_.get()), &about) == 0 &&
-      S_ISDIR(about.st_mode)) {
+  // A pipe would be read to its end the first time, and be empty the second.
+  const bool there = ::stat(path.c_str(), &about) == 0;
+  if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+    return Status(Code::invalid_argument, cat(path, ": it is no plain file"));
+  }
+  if (there && S_ISDIR(about.st_mode)) {
     errno = EISDIR;
-    lines.file_.reset();
+  } else if (there) {
+    lines.file_.reset(std::fopen(path.c_str(), "re"));
   }
   if (lines.file_ == nullptr) {
     return Status(Code::invalid_argument, cat(path, ": ", std::strerror(errno)));

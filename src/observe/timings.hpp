@@ -49,7 +49,7 @@ class Timings {
   // While somebody writes down all of them: enough for 3 million tensors a second.
   static constexpr std::size_t kKeptForWriter = 65536;
   // Names after these are cut. A program that makes up long names for ever does not fill memory.
-  static constexpr std::size_t kLongNamesMax = 65536, kLongNameBytesMax = 4 << 20;
+  static constexpr std::size_t kLongNamesMax = 65536, kLongNameBytesMax = 16 << 20;
 
   // Adds the tensors of one bucket, which a reader sees all or none of. Do little while it lives.
   class Batch {

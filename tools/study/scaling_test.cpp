@@ -119,6 +119,13 @@ TEST(Scaling, AProgramThatFailsOrSaysNothingIsAnErrorWithItsWords) {
   EXPECT_THAT(error_of({-1, false, "", ""}), HasSubstr("not at its end after 3600 s"));
 }
 
+TEST(Scaling, AFigureWithCommasIsNotReadAsItsBeginning) {
+  constexpr const char* kPattern = R"(rate: ([0-9.]+))";
+  EXPECT_FALSE(figure_in("rate: 1,234.5\n", kPattern).ok());
+  EXPECT_FALSE(figure_in("rate: 1.2.3\n", kPattern).ok());
+  EXPECT_EQ(figure_in("rate: 1234.5, all is well\n", kPattern).value(), 1234.5);
+}
+
 TEST(Scaling, FiguresAreReadFromTheLastLineThatHasOne) {
   EXPECT_EQ(figure_in("rate 1.5\nrate 2.5e3 images\nend\n", "rate ([0-9.e]+)").value(), 2500);
   EXPECT_THAT(figure_in("rate ?", "rate (.)").status().message(), HasSubstr("\"?\" is no figure"));

@@ -82,6 +82,34 @@ TEST_F(Merge, PutsTheTimesOfAnotherHostOnTheClockOfTheLowestRank) {
   EXPECT_THAT(recording->ranks.at(1).offset_us, DoubleNear(1e6, 62));
 }
 
+TEST_F(Merge, OfWhatWasMergedBeforeMovesNothing) {
+  const auto a = write("a", event_file({clock_line(0, "x", 0, 0), bucket_line(0, 7, 100, 50)}));
+  const auto b = write("b", event_file({clock_line(1, "y", 0, 9e9), bucket_line(1, 7, 9e6, 40)}));
+  ASSERT_TRUE(merge_parts({a, b}, in("once")).ok());
+  ASSERT_TRUE(merge_parts({in("once")}, in("twice")).ok());
+  const auto text_of = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(text_of(in("twice")), text_of(in("once")));
+}
+
+TEST_F(Merge, TakesALineThatIsTooDeepForATornOne) {
+  const std::string deep = cat("{\"pid\":0,\"x\":", std::string(100'000, '['),
+                               std::string(100'000, ']'), "}");
+  const auto a = write("a", event_file({clock_line(0, "x", 0, 0), deep}));
+  auto merged = merge_parts({a}, in("all"));
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->lost_lines, 1u);
+}
+
+TEST_F(Merge, ReadsAndWritesPlainFilesOnly) {
+  const auto a = write("a", event_file({clock_line(0, "x", 0, 0), bucket_line(0, 7, 100, 50)}));
+  EXPECT_THAT(merge_parts({a}, "/dev/null").status().message(), HasSubstr("no plain file"));
+  EXPECT_THAT(merge_parts({"/dev/null"}, in("all")).status().message(),
+              HasSubstr("no plain file"));
+}
+
 TEST_F(Merge, SaysWhichPartCannotBeRead) {
   auto missing = merge_parts({in("none")}, in("all"));
   EXPECT_THAT(missing.status().message(), HasSubstr("none: No such file"));

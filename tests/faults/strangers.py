@@ -13,7 +13,7 @@ import struct
 import threading
 
 MAGIC = b"UNISONO\n"
-VERSION = 5
+VERSION = 6
 HELLO_BYTES, ANSWER_BYTES, MAC_BYTES = 64, 80, 32
 
 

@@ -147,7 +147,7 @@ void tell_clock(json& event, const ClockOffset& offset, std::string& line) {
 }  // namespace
 
 Result<Merged> merge_parts(const std::vector<std::string>& parts, const std::string& path) {
-  const auto place = place_of(path);
+  auto place = place_of(path);
   if (!place) return place.status();
   std::map<int, RankClock> clocks;
   std::set<int> aligned;                    // when they were merged before

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "base/data/text.hpp"
 #include "bench/pattern.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "model/options/option_values.hpp"
 #include "move/collective.hpp"
@@ -209,11 +211,8 @@ BenchArguments parse_bench_arguments(std::vector<std::string> arguments) {
   describe(app, line, out);
   out.settings.command = cat("unisono bench ", join_text(arguments, " "));
   std::replace(arguments.begin(), arguments.end(), std::string("-np"), std::string("--np"));
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  if (const auto over = read_command_line(app, std::move(arguments))) {
+    out.exit_code = *over;
     return out;
   }
   BenchSettings& settings = out.settings;

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "base/data/text.hpp"
 #include "processes/capture.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "run/host_layout.hpp"
@@ -83,11 +85,8 @@ DoctorArguments parse_doctor_arguments(std::vector<std::string> arguments) {
   DoctorLine line;
   CLI::App app;
   describe_doctor(app, line, out.settings);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  if (const auto over = read_command_line(app, std::move(arguments))) {
+    out.exit_code = *over;
     return out;
   }
   if (out.settings.shell.remote_unisono.empty()) out.settings.shell.remote_unisono = own_path();

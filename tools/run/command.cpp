@@ -18,6 +18,7 @@
 
 #include "base/os/retry.hpp"
 #include "base/data/text.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "processes/capture.hpp"
 #include "rendezvous/handshake/handshake.hpp"
@@ -257,14 +258,9 @@ int run_command(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app, line);
   const std::size_t program_at = divide(app, arguments);
-  std::vector<std::string> own(arguments.begin(),
-                               arguments.begin() + static_cast<std::ptrdiff_t>(program_at));
-  std::reverse(own.begin(), own.end());  // CLI11 takes them from the back
-  try {
-    app.parse(own);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
-  }
+  const std::vector<std::string> own(arguments.begin(),
+                                     arguments.begin() + static_cast<std::ptrdiff_t>(program_at));
+  if (const auto over = read_command_line(app, own)) return *over;
   RunSettings& settings = line.settings;
   auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(program_at);
   if (rest != arguments.end() && *rest == "--") ++rest;

@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <utility>
 
 #include "base/data/text.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "model/options/option_values.hpp"
 #include "order/pacing/pacing.hpp"
@@ -338,11 +340,8 @@ SimulateArguments parse_simulate_arguments(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app, line, out.settings);
   out.settings.command = cat("unisono simulate ", join_text(arguments, " "));
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  if (const auto over = read_command_line(app, std::move(arguments))) {
+    out.exit_code = *over;
     return out;
   }
   if (Status bad = finish(line, given_of_events(app), out.settings); !bad.ok()) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <iostream>
 #include <regex>
+#include <utility>
 
 #include "base/data/text.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "model/options/option_values.hpp"
 #include "simulate/arguments.hpp"
@@ -174,11 +176,8 @@ ScalingArguments parse_study_arguments(std::vector<std::string> arguments) {
     kind = arguments.front();
     arguments.erase(arguments.begin());
   }
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    out.exit_code = app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  if (const auto over = read_command_line(app, std::move(arguments))) {
+    out.exit_code = *over;
     return out;
   }
   const auto refuse = [&](const Status& bad) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "base/data/text.hpp"
+#include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "trace/merge.hpp"
 #include "trace/summary.hpp"
@@ -111,12 +113,7 @@ int trace_command(std::vector<std::string> arguments) {
   auto* merged = app.add_subcommand("merge", "one trace, or timeline, of the parts of ranks");
   merged->add_option("PARTS", line.parts, "what each rank has written")->required();
   merged->add_option("-o,--out", line.out, "where to")->required();
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
-  }
+  if (const auto over = read_command_line(app, std::move(arguments))) return *over;
   if (summarized->parsed()) return summary(line);
   return compacted->parsed() ? compact(line) : merge(line);
 }

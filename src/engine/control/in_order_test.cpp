@@ -22,7 +22,7 @@ std::uint32_t number_in(std::span<const std::byte> message) {
 TEST(InOrder, WhateverWayTheMessagesTake) {
   Rng rng(11);
   for (int round = 0; round < 50; ++round) {
-    InOrder sender, receiver;
+    InOrder receiver;
     std::vector<std::pair<Rank, std::uint32_t>> on_the_way;
     for (int i = 0; i < 300; ++i) {
       const Rank origin = static_cast<Rank>(rng.below(3));

@@ -25,14 +25,15 @@ struct IterationUnit {
 // Which unit may be submitted only after which other has ended: a bit for each pair.
 class IterationEdges {
  public:
-  explicit IterationEdges(std::size_t units = 0) : units_(units), bits_(units * units, false) {}
+  IterationEdges() = default;
+  explicit IterationEdges(std::size_t units) : units_(units), bits_(units * units, false) {}
 
   std::size_t units() const { return units_; }
   void add(std::size_t from, std::size_t to) { bits_[from * units_ + to] = true; }
   bool has(std::size_t from, std::size_t to) const { return bits_[from * units_ + to]; }
 
  private:
-  std::size_t units_;
+  std::size_t units_ = 0;
   std::vector<bool> bits_;
 };
 

@@ -44,6 +44,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
   const Placement& placement() const { return placement_; }
+  Result<int> bind_compute() const;
+  Status bind_input() const;
   Stats stats() const;
   std::vector<Timing> timings() const;
   Explanation explain() const;

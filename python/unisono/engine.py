@@ -119,7 +119,9 @@ class Engine(Submitter):
         ``worker_init_fn`` of torch's ``DataLoader``: it binds itself to the input pipeline's CPUs,
         and calls ``then`` with its number."""
         sets = self.placement()
-        return WorkerInit(sets["input"] or sets["compute"], then)
+        cpus = sets["input"] or sets["compute"]
+        assert isinstance(cpus, list)
+        return WorkerInit(cpus, then)
 
     def stats(self) -> dict[str, Union[int, float, str]]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``

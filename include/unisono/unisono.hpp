@@ -255,6 +255,14 @@ class UNISONO_API Engine {
   int size() const { return identity().size; }
   const Options& options() const;
   const Placement& placement() const;
+  // Binds the program's threads to the compute CPUs of placement(): all of this process but the
+  // engine's and those on the input CPUs, and with them the threads and processes they start. Where
+  // ranks are threads of one process, the calling thread alone. Returns how many threads have those
+  // CPUs now; 0, and nothing changed, when placement() has no sets.
+  Result<int> bind_compute() const;
+  // Binds the calling thread, and what it starts, to the CPUs of the input pipeline, or to the
+  // compute's where the pipeline has none of its own.
+  Status bind_input() const;
 
   // Tensors and barriers are submitted through these two; for an invalid argument they return a
   // Ticket that is already done. Names that begin with "unisono." are reserved for the engine.

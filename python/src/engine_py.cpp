@@ -139,6 +139,10 @@ nb::dict placement(Member& self) {
   return all;
 }
 
+int bind_compute(Member& self) { return value_or_raise(self.engine().bind_compute()); }
+
+void bind_input(Member& self) { raise_unless_ok(self.engine().bind_input()); }
+
 nb::dict stats(Member& self) {
   const Stats now = self.engine().stats();
   nb::dict all;
@@ -256,6 +260,8 @@ void bind_engine(nb::module_& module) {
            [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
       .def("arena_bytes", &arena_bytes)
       .def("placement", &placement)
+      .def("bind_compute", &bind_compute)
+      .def("bind_input", &bind_input)
       .def("stats", &stats)
       .def("timings", &timings)
       .def("explain", [](Member& self) { return self.engine().explain().text(); })

@@ -103,6 +103,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore
     core->shutdown();
     throw;
   }
+  if (status.ok() && core->options_.bind_compute) status = core->bind_compute().status();
   if (status.ok()) return core;
   core->shutdown();
   return status;

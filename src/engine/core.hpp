@@ -18,6 +18,7 @@
 #include "base/os/poller.hpp"
 #include "engine/driver.hpp"
 #include "engine/loop/loop.hpp"
+#include "engine/spinning.hpp"
 #include "engine/world.hpp"
 #include "observe/timeline.hpp"
 #include "submit/front_door.hpp"
@@ -43,6 +44,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
   const Placement& placement() const { return placement_; }
+  Result<int> bind_compute() const;
+  Status bind_input() const;
   Stats stats() const;
   std::vector<Timing> timings() const;
   Explanation explain() const;
@@ -119,6 +122,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Time driven_at_{};                        // the same: when a caller handed the loop back last
   bool patrols_ = false;                    // the same: the engine thread looks at muted streams
   Nanos patrol_{0};                         // engine thread: how often
+  Spinning spinning_;                       // the same
   bool only_looks_ = false;                 // engine thread: nothing but the patrol has woken it
   std::atomic<bool> shut_down_{false};      // no more submissions; the loop leaves
   Status out_of_memory_;                    // made early, since later there is no memory for it

@@ -115,6 +115,10 @@ const Identity& Engine::identity() const { return core_->identity(); }
 const Options& Engine::options() const { return core_->options(); }
 const Placement& Engine::placement() const { return core_->placement(); }
 
+Result<int> Engine::bind_compute() const { return core_->bind_compute(); }
+
+Status Engine::bind_input() const { return core_->bind_input(); }
+
 Ticket Engine::submit(Operation operation, Settings settings) {
   std::vector<Operation> operations;
   operations.push_back(std::move(operation));

@@ -118,6 +118,9 @@ class Order {
   virtual std::vector<Request> release() = 0;
   // When negotiate() next has something to do although nothing arrives; kNever when nothing.
   virtual Time deadline() const = 0;
+  // Whether the thread that drives this spins until other members have come, and keeps its core
+  // meanwhile, instead of sleeping.
+  virtual bool blocking() const { return false; }
   // Requests submitted here and not yet answered.
   virtual std::size_t waiting() const = 0;
   // Counts since it was made; nothing where there is no cache.

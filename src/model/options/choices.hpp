@@ -19,9 +19,9 @@ inline constexpr OptionChoice kOrderChoices[] = {
 
 inline constexpr OptionChoice kPacingChoices[] = {
     {"event", "as soon as there is something to negotiate"},
-    {"cycle", "every cycle_ms, all ranks at once"},
+    {"cycle", "every cycle_ms, all ranks at once; the engine's thread spins until all have come"},
     {"gs", "like cycle; all sleep as long as the shortest sleeper"},
-    {"nbcs", "like cycle; differs in the simulator only, where cycle spins while it waits"},
+    {"nbcs", "like cycle; the engine's thread sleeps until all have come"},
 };
 
 inline constexpr OptionChoice kPlannerChoices[] = {

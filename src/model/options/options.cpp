@@ -38,8 +38,7 @@ constexpr OptionKind count_or_auto(std::int64_t least, std::int64_t most) {
 constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kSeconds{OptionForm::seconds}, kMilliseconds{OptionForm::milliseconds},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
-    kFileOrDynamic{OptionForm::file_or_dynamic},
-    kCpuSets{OptionForm::cpu_sets};
+    kFileOrDynamic{OptionForm::file_or_dynamic}, kCpuSets{OptionForm::cpu_sets};
 constexpr std::int64_t kCountMax = 1 << 20;
 
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
@@ -156,8 +155,11 @@ constexpr Entry kEntries[] = {
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "
       "of this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very "
       "CPUs. The engine binds its own threads; the other sets are for the program to use "
-      "(placement())."},
+      "(placement(), bind_compute(), bind_input())."},
      &Options::cpu_sets},
+    {{"bind_compute", "UNISONO_BIND_COMPUTE", "", kFlag, false,
+      "Whether joining calls bind_compute(): the program's threads get cpu_sets' compute CPUs."},
+     &Options::bind_compute},
     {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFileOrDynamic, false,
       "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
       "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},

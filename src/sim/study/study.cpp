@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/data/text.hpp"
+#include "order/pacing/pacing.hpp"
 #include "sim/study/paper003.hpp"
 
 namespace unisono::sim {
@@ -149,8 +150,9 @@ void oversleep(Bench& bench) {
         verdict.rounds == 0
             ? "no rounds: nothing to wait for"
             : cat(verdict.waited, " of ", verdict.rounds, " rounds; recovered after ",
-                  verdict.until_recovered, "; its thread spun ",
-                  static_cast<int>(100 * result->spin_share + 0.5), " % of the time");
+                  verdict.until_recovered, "; its thread ",
+                  order::find_pacing(each.pacing)->spins ? "spun " : "slept in rounds ",
+                  static_cast<int>(100 * verdict.time_in_rounds + 0.5), " % of the time");
     bench.row(cat("other rank waits: ", each.order, ", ", each.pacing), "%", each.low, each.high,
               100 * verdict.share(), note);
     bench.study.runs.push_back({cat(each.order, " ", each.pacing), s.ranks, s.order, s.pacing,
@@ -282,13 +284,18 @@ SimSettings oversleep_settings(const char* order, const char* pacing) {
 OversleepVerdict judge_oversleep(const SimResult& result) {
   OversleepVerdict verdict;
   bool seen = false;                    // the round in which the thread was late
+  double first_ms = 0, last_ms = 0, in_rounds_ms = 0;
   for (const RoundSample& round : result.rounds) {
     if (round.rank != 0 || round.at_ms < kOversleepAtMs - kCycleMs) continue;
     const bool waited = round.waited_ms > kCycleMs / 10;
     if (!seen) {
       seen = waited && round.waited_ms > kCycleMs;
+      first_ms = round.at_ms + round.waited_ms;
       continue;
     }
+    in_rounds_ms += round.waited_ms;
+    last_ms = round.at_ms + round.waited_ms;
+    verdict.time_in_rounds = in_rounds_ms / (last_ms - first_ms);
     ++verdict.rounds;
     if (!waited) continue;
     ++verdict.waited;

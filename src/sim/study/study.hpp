@@ -64,9 +64,11 @@ SimSettings two_cores_settings(const char* order, int ranks);
 // Two ranks, nothing noisy, and one thread that once wakes 10 ms late; cycle 5 ms.
 SimSettings oversleep_settings(const char* order, const char* pacing);
 // For the rounds after that one: the share in which the other rank waited for more than a tenth of
-// a cycle, and how many rounds passed until it no longer did.
+// a cycle, how many rounds passed until it no longer did, and the share of its time that it spent in
+// rounds, waiting for the late one. Its thread spins then, but under nbcs.
 struct OversleepVerdict {
   int rounds = 0, waited = 0, until_recovered = 0;
+  double time_in_rounds = 0;
   double share() const { return rounds == 0 ? 0 : static_cast<double>(waited) / rounds; }
 };
 OversleepVerdict judge_oversleep(const SimResult& result);

@@ -26,8 +26,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Time now() const = 0;
-  // Has the engine look again at that time, where nothing else would wake it. What asks is looked at
-  // whenever the engine looks at anything, and asks again while it waits.
+  // Has the engine look again at that time, where nothing else would wake it. Whatever asks is
+  // looked at whenever the engine looks at anything, and asks again while it waits.
   virtual void wake_at(Time) const {}
 };
 

@@ -15,7 +15,7 @@ move::Step Channel::step() {
   return hold();
 }
 
-// The emulated network has one channel, as this is: what comes next begins when the bucket is let go.
+// The emulated network is one channel, as this is: what is next begins when the bucket is let go.
 move::Step Channel::hold() {
   if (run->clock().now() < held_until) {
     run->clock().wake_at(held_until);

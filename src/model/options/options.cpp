@@ -226,7 +226,8 @@ std::string allowed_text(const OptionKind& kind) {
       return "off, a fraction of the cores between 0 and 1, or lists that do not overlap, such as "
              "engine=0-1;input=2-3;compute=4-15, where only input may be empty";
     case OptionForm::wire:
-      return "off, or alpha=TIME,beta=TIME or one of the two, from 0 to 60s; s, ms, us or ns may follow";
+      return "off, or alpha=TIME,beta=TIME or one of the two; a TIME is from 0 to 60s and ends in s, "
+             "ms, us or ns";
     case OptionForm::choice: break;
   }
   return join_text(names_of(kind.choices));

@@ -99,6 +99,8 @@ void describe_step(CLI::App& app, StepLine& line, StepSettings& s) {
   app.add_flag("--forward-waits", s.forward_waits,
                "each layer of the next forward pass waits for its own gradient only");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
+  app.add_option("--write-profile", s.write_profile,
+                 "write the step that is replayed as FILE.json, for `unisono simulate --trace`");
   app.add_option("--plot", s.plot, "draw the steps as FILE.svg");
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
   app.add_flag("--lines", s.lines)->group("");  // for the ranks that this command starts itself

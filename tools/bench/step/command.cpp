@@ -49,6 +49,9 @@ int deliver_steps(const StepSettings& settings, const StepResults& results) {
     std::cout << step_table(settings, machine, results) << std::flush;
     if (!json.empty()) written = write_whole(settings.json, json);
   }
+  if (!settings.write_profile.empty()) {
+    written = write_whole(settings.write_profile, profile_json(settings.profile)) && written;
+  }
   if (!settings.plot.empty()) {
     written = write_whole(settings.plot, step_svg(settings, machine, results)) && written;
   }

@@ -127,8 +127,25 @@ std::string step_json(const StepSettings& settings, const Machine& machine,
                               {"transport", results.transport},
                               {"integrity", results.integrity},
                               {"emulate", results.emulate},
+                              {"links", ordered_json(nlohmann::json(results.links))},
+                              {"reduce_us_per_mib", results.reduce_us_per_mib},
                               {"results", rows}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string profile_json(const sim::Workload& profile) {
+  using nlohmann::ordered_json;
+  ordered_json tensors = ordered_json::array();
+  for (const sim::WorkloadTensor& tensor : profile.tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"bytes", tensor.bytes},
+                       {"ready_us", tensor.ready_us},
+                       {"forward_us", tensor.forward_us}});
+  }
+  const ordered_json document{{"compute_us", profile.compute_us},
+                              {"forward_us", profile.forward_us},
+                              {"tensors", tensors}};
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string step_svg(const StepSettings& settings, const Machine& machine,

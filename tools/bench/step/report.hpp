@@ -16,6 +16,8 @@ std::string step_table(const StepSettings& settings, const Machine& machine,
                        const StepResults& results);
 std::string step_json(const StepSettings& settings, const Machine& machine,
                       const StepResults& results);
+// The step that was replayed, in the compact form of traces.
+std::string profile_json(const sim::Workload& profile);
 std::string step_svg(const StepSettings& settings, const Machine& machine,
                      const StepResults& results);
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulate/trace.hpp"
+#include "testing/folder.hpp"
+
 namespace unisono::tools {
 namespace {
 
@@ -76,6 +79,14 @@ TEST(StepReport, ThePictureHasABarForEachPlannerThatWasMeasured) {
   EXPECT_THAT(svg, HasSubstr(">threshold</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("merged")));
   EXPECT_THAT(svg, HasSubstr("</svg>"));
+}
+
+TEST(StepReport, TheStepItselfCanBeReadAgain) {
+  const TestFolder folder;
+  auto again = read_trace(folder.file("step.json", profile_json(ten_milliseconds().profile)));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->tensors[0].bytes, 4'000'000);
+  EXPECT_DOUBLE_EQ(again->compute_us, 10'000);
 }
 
 TEST(StepReport, ResultsSurviveTheWayFromRankToCommand) {

@@ -29,13 +29,23 @@ struct StepRow {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepRow, planner, refused, steps_ms, late_ms, buckets, data_bytes,
                                    control_messages, planned, warmup, settled)
 
+// What a message between two ranks takes, as the engines measured it while they joined.
+struct StepLink {
+  std::string link;
+  double latency_us = 0, us_per_mib = 0;
+  bool measured = false;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepLink, link, latency_us, us_per_mib, measured)
+
 struct StepResults {
   int ranks = 0, hosts = 1;
   std::string order, transport, integrity, emulate;  // as the engines have them
+  std::vector<StepLink> links;               // none where ranks only share memory
+  double reduce_us_per_mib = 0;
   std::vector<StepRow> rows;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepResults, ranks, hosts, order, transport, integrity, emulate,
-                                   rows)
+                                   links, reduce_us_per_mib, rows)
 
 // The row of a planner that was measured; null when there is none.
 const StepRow* measured_row(const StepResults& results, const std::string& planner);

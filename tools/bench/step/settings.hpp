@@ -24,6 +24,7 @@ struct StepSettings {
   int warmup = 12, warmup_most = 48;         // steps of each planner
   bool forward_waits = false;
   std::string json, plot;                    // paths; - is standard output
+  std::string write_profile;                 // a path
   bool quiet = false;
   bool lines = false;                        // rank 0 writes for another process, not for people
   std::string command;                       // the line as typed, for the report

@@ -158,6 +158,7 @@ class Turns {
         all.transport = options.transport;
         all.integrity = options.integrity;
         all.emulate = options.emulate;
+        if (all.links.empty()) note_links(*lane.engine, all);
         const double steps = std::max(lane.steps, 1);
         lane.row.planned = lane.planned_steps / steps;
         lane.row.buckets = lane.buckets / steps;
@@ -167,6 +168,14 @@ class Turns {
       all.rows.push_back(std::move(lane.row));
     }
     return all;
+  }
+
+  static void note_links(const Engine& engine, StepResults& all) {
+    const Explanation explanation = engine.explain();
+    all.reduce_us_per_mib = explanation.reduce_us_per_mib;
+    for (const LinkFigures& each : explanation.links) {
+      all.links.push_back({each.link, each.latency_us, each.us_per_mib, each.measured});
+    }
   }
 
   void show(const std::string& now) {

@@ -64,6 +64,7 @@ def replay(given: argparse.Namespace, inside: hosts.Inside, shell: str, case: di
              "--scale", str(case["scale"]), "--fusion-bytes", str(case["fusion_bytes"]),
              "--planner", given.planner, "--order", given.order, "--integrity", given.integrity,
              "--emulate", given.emulate, "--steps", str(given.steps), "--repeat", str(given.repeat),
+             "--spin-us", "0", *[word for pair in given.set for word in ("--set", pair)],
              "--warmup", str(given.warmup), "--write-profile", str(profile), "--json", "-"]
     return run_json(words, f"bench step, {case}", 3600)
 
@@ -122,6 +123,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--order", default="topo")
     parser.add_argument("--integrity", default="plain")
     parser.add_argument("--emulate", default="off", help="as unisono bench step takes it")
+    parser.add_argument("--set", action="append", default=[], help="an option as key=value")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--warmup", type=int, default=12)

@@ -98,6 +98,10 @@ void describe_step(CLI::App& app, StepLine& line, StepSettings& s) {
       ->capture_default_str();
   app.add_flag("--forward-waits", s.forward_waits,
                "each layer of the next forward pass waits for its own gradient only");
+  app.add_option("--spin-us", s.spin_us,
+                 "how long compute spins before each gradient instead of sleeping on; by default 100, "
+                 "or 0 where ranks outnumber cores. 0 where hosts share a machine")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
   app.add_option("--write-profile", s.write_profile,
                  "write the step that is replayed as FILE.json, for `unisono simulate --trace`");

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t kPeriod = 61, kTouchedEvery = 1024;
 constexpr int kStepPeriod = 13;
-// Timers are late by up to this much; whoever has a core of its own spins from here on.
-constexpr Nanos kTimerSlack{100'000};
 
 Nanos microseconds(double us) { return seconds_to_nanos(us * 1e-6); }
 
@@ -176,7 +174,7 @@ Status StepReplay::check() const {
 }
 
 void StepReplay::wait_until(Time at) const {
-  const Time sleeps = settings_.spins ? at + (-kTimerSlack) : at;
+  const Time sleeps = at + (-settings_.spin);
   if (sleeps > clock_.now()) {
     const timespec when{sleeps.ns / 1'000'000'000, sleeps.ns % 1'000'000'000};
     while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) != 0 &&

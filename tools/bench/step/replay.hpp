@@ -24,7 +24,7 @@ struct ReplaySettings {
   int rank = 0, ranks = 1;
   int groups = 0;                            // > 0: hands tensors over as so many groups
   bool forward_waits = false;
-  bool spins = false;                        // the last part of each wait, where there are cores
+  Nanos spin{0};                             // the last part of each wait, where there are cores
 };
 
 struct ReplayedStep {

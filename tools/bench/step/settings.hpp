@@ -23,6 +23,7 @@ struct StepSettings {
   int repeat = 5;                            // turns
   int warmup = 12, warmup_most = 48;         // steps of each planner
   bool forward_waits = false;
+  double spin_us = -1;                       // before each gradient; < 0: by the cores of this host
   std::string json, plot;                    // paths; - is standard output
   std::string write_profile;                 // a path
   bool quiet = false;

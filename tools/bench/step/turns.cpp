@@ -15,6 +15,14 @@ namespace {
 // How many steps pass between two looks at whether a plan has been made.
 constexpr int kLook = 4;
 
+// Timers may be late by that much.
+Nanos spin_for(const StepSettings& settings, const Identity& who) {
+  constexpr double kTimerSlack_us = 100;
+  const bool crowded = who.local_size > usable_cores();
+  const double us = settings.spin_us >= 0 ? settings.spin_us : crowded ? 0 : kTimerSlack_us;
+  return seconds_to_nanos(us * 1e-6);
+}
+
 struct Lane {
   StepRow row;
   std::unique_ptr<Engine> engine;            // null: refused
@@ -29,7 +37,7 @@ class Turns {
       : settings_(settings), base_(base), control_(control), open_(open), progress_(progress),
         replay_(settings.profile,
                 {control.rank(), control.size(), settings.groups, settings.forward_waits,
-                 control.identity().local_size <= usable_cores()}) {}
+                 spin_for(settings, control.identity())}) {}
 
   Result<StepResults> run() {
     if (Status bad = open_lanes(); !bad.ok()) return bad;

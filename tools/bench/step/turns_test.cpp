@@ -118,7 +118,7 @@ TEST(StepReplay, AWrongSumIsNamedWithItsTensorAndElement) {
       auto engine = Engine::join({}, world, rank);
       ASSERT_TRUE(engine.ok());
       // The second rank brings what rank 7 would bring.
-      StepReplay steps(step, {rank == 1 ? 7 : 0, 2, 0, false, false});
+      StepReplay steps(step, {rank == 1 ? 7 : 0, 2, 0, false, Nanos(0)});
       ASSERT_TRUE(steps.step(*engine, false).ok());
       found[static_cast<std::size_t>(rank)] = steps.check();
     });
@@ -133,7 +133,7 @@ TEST(StepReplay, AWrongSumIsNamedWithItsTensorAndElement) {
 
 TEST(StepReplay, WhatWasNeverReducedIsFound) {
   const sim::Workload step = short_step();
-  const StepReplay steps(step, {0, 1, 0, false, false});
+  const StepReplay steps(step, {0, 1, 0, false, Nanos(0)});
   EXPECT_THAT(steps.check().message(), HasSubstr("'last' is wrong"));
 }
 

@@ -41,6 +41,7 @@ struct UNISONO_API Options {
   bool keep_inputs = false;
   bool fuse_groups = false;
   std::string join_divisor = "size";
+  std::string emulate = "off";
 
   // When something counts as a fault.
   double heartbeat_s = 1.0;
@@ -94,7 +95,8 @@ enum class OptionForm : std::uint8_t {
   microseconds_or_auto,
   file,
   file_or_dynamic,
-  cpu_sets
+  cpu_sets,
+  wire
 };
 
 // What the value of an option looks like.

@@ -128,6 +128,11 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   static_cast<void>(dropped_status());
   parts.shared.options = &options_;
   parts.shared.clock = &clock_;
+  if (options_.emulate != "off") {
+    alarm_ = std::make_unique<AlarmClock>();
+    poller_.watch_timer(alarm_->fd(), rendezvous::kBellKey);
+    parts.shared.clock = alarm_.get();
+  }
   parts.leave = &shut_down_;
   parts.inbox = inbox_.get();
   parts.names = &names_;

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/os/alarm_clock.hpp"
 #include "base/os/child_closes.hpp"
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
@@ -99,6 +100,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
 
   const Options options_;
   SteadyClock clock_;
+  std::unique_ptr<AlarmClock> alarm_;       // instead of it, where time alone must wake the engine
   const std::int64_t pid_;
   const ForkWatch forks_;
   Identity identity_;

@@ -12,6 +12,7 @@
 #include "base/data/text.hpp"
 #include "command_line.hpp"
 #include "exit_codes.hpp"
+#include "model/options/emulated_wire.hpp"
 #include "model/options/option_values.hpp"
 #include "order/pacing/pacing.hpp"
 #include "plan/planner.hpp"
@@ -49,7 +50,7 @@ Examples:
 Exit codes: 0 success; 1 a simulated job failed; 2 wrong usage; 3 the machine lacks something.)";
 
 struct Line {
-  std::string model, trace, network = "10gbe", device, granularity = "tensors";
+  std::string model, trace, network = "10gbe", emulate = "off", device, granularity = "tensors";
   std::vector<std::string> stragglers, kills, partitions;
   std::string fusion_bytes = "64M", engine = "auto";
   double compute_ms = 0, cycle_ms = 1, batch = 0;
@@ -71,6 +72,8 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
       ->capture_default_str();
   app.add_option("--network", line.network, "a network of --list, or alpha=…,beta=…")
       ->capture_default_str();
+  app.add_option("--emulate", line.emulate,
+                 "alpha=0.5ms,beta=8ns: on top for each collective, as `unisono bench step` emulates it");
   app.add_option("--order", s.orders, "strategies, or all")->delimiter(',')->capture_default_str();
   app.add_option("--pacing", s.pacings, "pacings, or all")->delimiter(',')->capture_default_str();
   app.add_option("--planner", s.planners, "planners, or all")
@@ -318,6 +321,10 @@ Status finish(const Line& line, const std::string& of_events, SimulateSettings& 
   auto network = sim::parse_network(line.network);
   if (!network.ok()) return network.status();
   s.base.network = std::move(network.value());
+  const auto emulated = parse_emulated_wire(line.emulate);
+  if (!emulated) return wrong(cat("--emulate ", line.emulate, ": write alpha=0.5ms,beta=8ns"));
+  s.base.network.launch_us += 1e6 * emulated->alpha_s;
+  s.base.network.emulated_ns_per_byte = 1e9 * emulated->beta_s;
   s.base.tuning.cycle = seconds_to_nanos(line.cycle_ms * 1e-3);
   const auto fusion = parse_bytes(line.fusion_bytes);
   if (!fusion || *fusion < 0) return wrong(cat("--fusion-bytes ", line.fusion_bytes, ": as 64M"));

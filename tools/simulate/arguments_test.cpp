@@ -188,6 +188,17 @@ TEST(SimulateArguments, ANetworkIsANameOrItsParameters) {
   }
 }
 
+TEST(SimulateArguments, AnEmulatedNetworkIsOnTopOfTheOther) {
+  const sim::Network plain = simulate_settings(for_tiny({"--network", "1gbe"})).base.network;
+  const sim::Network slower =
+      simulate_settings(for_tiny({"--network", "1gbe", "--emulate", "alpha=0.5ms,beta=8ns"}))
+          .base.network;
+  EXPECT_DOUBLE_EQ(slower.launch_us - plain.launch_us, 500);
+  EXPECT_DOUBLE_EQ(slower.emulated_ns_per_byte, 8);
+  EXPECT_EQ(slower.hop_us, plain.hop_us);
+  EXPECT_THAT(simulate_complaint(for_tiny({"--emulate", "slow"})), HasSubstr("--emulate slow"));
+}
+
 TEST(SimulateArguments, StragglersKillsAndPartitionsAreRead) {
   const sim::Faults faults =
       simulate_settings(for_tiny({"--straggler", "3=1.5", "--straggler", "0=2", "--kill", "7@0.5",

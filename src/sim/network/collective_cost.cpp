@@ -66,8 +66,12 @@ MoveCost collective(std::span<const std::string_view> names, Predict predict,
                     const Network& network, std::int64_t bytes, int ranks, int ranks_per_host,
                     int ways) {
   const cost::Layout layout = host_layout(ranks, ranks_per_host);
-  return layout.hosts == 1 ? within_host(network, bytes, layout.n, ways)
-                           : best_of(names, predict, network, bytes, layout);
+  MoveCost cost = layout.hosts == 1 ? within_host(network, bytes, layout.n, ways)
+                                    : best_of(names, predict, network, bytes, layout);
+  if (layout.n > 1) {
+    cost.bandwidth_us += 1e-3 * network.emulated_ns_per_byte * static_cast<double>(bytes);
+  }
+  return cost;
 }
 
 }  // namespace

@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "sim/simulation.hpp"
+#include "sim/study/parameters.hpp"
 
 namespace unisono::sim {
 
 struct StudyTable {
   std::string_view name;
   std::string_view about;
+  bool noisy = true;                    // seeds make a difference
+  bool scales = true;                   // the number of ranks and iterations can be chosen
 };
 std::span<const StudyTable> study_table();
 
@@ -29,6 +32,7 @@ struct StudyRow {
   double simulated = 0;
   std::string note;
   bool published = true;                // false: there is nothing to compare with
+  bool fitted = false;                  // a parameter was fitted to this row, so it shows nothing
 
   // How far outside the published range the value is, relative to the nearer end; 0 within, and
   // where nothing is published.
@@ -51,6 +55,8 @@ struct StudyOptions {
   std::uint64_t seed = 1;
   int iterations = 5;
   double scale = 1;                     // of the number of ranks; below 1 for a quick look
+  const Parameter* varied = nullptr;    // multiplied by the factor; null: none
+  double factor = 1;
 };
 using StudyProgress = std::function<void(double done, const std::string& now)>;
 

@@ -84,8 +84,12 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   if (core->options_.transport == "tcp") {
     parts.neighbourhood.reset();
     core->network_.usable = size > 1;
-    core->network_.costs = cost::typical_costs();
+    core->network_.within = cost::LinkClass::loopback;
+  } else if (core->world_->divided()) {
+    core->network_.usable = true;
+    core->network_.host_of = core->world_->host_of();
   }
+  core->network_.costs = cost::typical_costs();
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});

@@ -80,7 +80,8 @@ constexpr Entry kEntries[] = {
       "where ranks connect on first use."},
      &Options::connections},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
-      "The allreduce algorithm over messages; ranks that share memory need none."},
+      "The algorithm over messages of every collective that has one of that name, the others follow "
+      "fixed lines; ranks that share memory need none."},
      &Options::algorithm},
     {{"tree_radix", "UNISONO_TREE_RADIX", "", count_from(2), true,
       "How many children a node of the control tree has (order tree and cache)."},

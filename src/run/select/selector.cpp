@@ -118,19 +118,20 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
 
 double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
-  const int power = SizeClass::power_of(bytes);
-  const auto predicted = [&](std::string_view name) {
-    return corrections_.corrected(
-        name, power, cost::predict_allreduce(name, layout_, bytes, parts_.network->costs));
+  const SizeClass of{.power = SizeClass::power_of(bytes)};
+  const auto corrections = corrections_.find(of.kind);
+  const auto seconds = [&](std::string_view name) {
+    const double raw = cost::predict(of.kind, name, layout_, bytes, parts_.network->costs);
+    return corrections == corrections_.end()
+               ? raw
+               : corrections->second.corrected(name, of.power, raw);
   };
-  const auto known = states_.find(SizeClass{power, DType::f32, false});
-  if (known != states_.end() && known->second.frozen && !known->second.chosen.empty()) {
-    return predicted(known->second.chosen);
-  }
+  const auto known = states_.find(of);
+  if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);
   double best = 0;
-  for (const std::string_view name : move::allreduce_candidates(context_, DType::f32)) {
-    const double seconds = predicted(name);
-    if (best == 0 || seconds < best) best = seconds;
+  for (const std::string_view name :
+       move::algorithm_candidates(of.kind, context_, of.dtype, bytes)) {
+    best = best == 0 ? seconds(name) : std::min(best, seconds(name));
   }
   return best;
 }

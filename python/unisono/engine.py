@@ -17,6 +17,7 @@ import numpy as np
 from . import _core, objects
 from ._core import ReduceOp
 from .errors import InvalidArgument
+from .graph import GraphNode
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
 from .submit import AnySet, Groups, Submitter, Tensor, chosen_operator
@@ -153,6 +154,15 @@ class Engine(Submitter):
         """All ranks go on with another ordering strategy (coordinator, tree, cache, topo, auto);
         nothing in flight is lost. Collective: every rank of the set calls it."""
         self._core.switch_order(strategy, identity_of(process_set))
+
+    def follow_graph(self, nodes: Sequence[GraphNode], fetches: Sequence[int],
+                     process_set: AnySet = _ALL) -> None:
+        """From here on the order of allreduces follows from the graph of a step (``GraphNode``) and
+        the numbers of the nodes that are fetched: without a message, from the first step on.
+        Collective: every rank of the set gives the same graph, or all of them raise. A step that
+        differs from the graph is negotiated, and its order learned."""
+        self._core.follow_graph([node.for_core() for node in nodes], list(fetches),
+                                identity_of(process_set))
 
     def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
         """An array in memory that all ranks of this host map: in-place collectives on it need no

@@ -42,6 +42,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   // Returns forked or shut_down when this process may not use the engine (any more).
   Status usable() const;
   Members members(SetId set) const;         // no ranks when there is no such set
+  // Returns the name under which the order can be asked to follow it; equal graphs have one name.
+  Result<std::string> keep_graph(const Graph& graph, SetId set);
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
   const Placement& placement() const { return placement_; }
@@ -114,6 +116,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   observe::Timings timings_;
   run::Explanations explanations_;
   observe::OrderReports order_reports_;
+  const std::shared_ptr<order::GivenGraphs> graphs_ = std::make_shared<order::GivenGraphs>();
   cost::Network network_;                   // written before the engine begins
   std::mutex timeline_mutex_;
   std::unique_ptr<observe::Timeline> timeline_, trace_;      // read timings_

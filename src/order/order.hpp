@@ -67,6 +67,8 @@ struct OrderState {
 
 class CachePool;
 class TopoPool;
+class GivenGraphs;
+struct TopoGraph;
 
 struct OrderSettings {
   SetId set = 0;
@@ -84,6 +86,10 @@ struct OrderSettings {
   Nanos topo_patience{1'000'000'000};   // topo: an unfilled slot is given up after this long
   // topo: what shares a bucket; null: neighbours up to a fixed size.
   std::shared_ptr<const IterationArranger> arranger;
+  std::size_t bucket_bytes_max = std::size_t{8} << 20;  // topo: of that fixed size
+  // topo: graphs that the caller gave, for the strategy "topo#NAME"; may be null.
+  std::shared_ptr<const GivenGraphs> graphs;
+  std::shared_ptr<const TopoGraph> given;  // topo: the one it follows; null: it learns
 };
 
 class Order {

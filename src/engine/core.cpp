@@ -121,6 +121,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
           : crowded             ? Nanos(0)
                                 : kSpinFor;
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
+  // Of two engines' threads on one core, the one that spins keeps out the one it waits for.
+  spins_politely_ = usable_cores() < 2 * identity_.local_size;
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);
 

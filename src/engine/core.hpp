@@ -134,6 +134,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Status ended_;                            // why the inbox is closed; written before it closes
   std::atomic<bool> callbacks_{false};      // some operation has had an on_done
   Nanos spin_{0}, yield_{0};                // how long a waiting thread spins, then yields
+  bool spins_politely_ = false;             // the engine's thread yields while it spins
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;

@@ -109,7 +109,7 @@ bool EngineCore::turn() {
   if (busy && worked) return true;
   // Whatever is due and cannot be done must not keep the thread from what the poller has to say.
   // A thread that spins looks there as well, and lets others run where cores are too few.
-  if (spins && yield_ > Nanos(0)) ::sched_yield();
+  if (spins && spins_politely_) ::sched_yield();
   const Nanos limit = busy || spins   ? Nanos(0)
                       : due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
   const bool by_patrol = patrols_ && (limit < Nanos(0) || patrol_ < limit);

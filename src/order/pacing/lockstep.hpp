@@ -45,6 +45,7 @@ class Lockstep final : public Order {
   Time deadline() const override;
   std::size_t waiting() const override { return inner_->waiting() + held_.size(); }
   OrderCounts counts() const override { return inner_->counts(); }
+  OrderState state() const override { return inner_->state(); }
 
   // The thread that drives this spins now, until the round ends: a simulator takes its core away.
   bool blocking() const { return spins_ && phase_ != Phase::asleep && !broken_; }

@@ -22,9 +22,8 @@ constexpr const char* kFooter =
     R"(Forward and backward are time that passes, as the profile says; gradients are handed over when
 their time has come, and their bytes are exchanged for real. Planners take turns, some steps at a
 time, so that what changes on the machine changes for all. The last step of every turn is checked,
-element by element. Each planner has engines of its own, which warm up until a step needs no
-negotiation, or --warmup-most steps are over. A planner that the engine does not have is named with
-its reason.
+element by element. Each planner has engines of its own, which warm up until steps follow a plan, or
+--warmup-most steps are over. A planner that the engine does not have is named with its reason.
 
 --emulate adds a slower network to the one that is there: each bucket ends alpha later, and beta later
 for each byte, and those behind it wait. --scale multiplies times and sizes, not latencies, so that a

@@ -58,13 +58,14 @@ std::string step_table(const StepSettings& settings, const Machine& machine,
   const StepRow* best = best_row(results);
   TextTable grid{{"planner", "step, ms", "p90", "exposed", "buckets", "MB sent", "over wfbp",
                   "over single", "of best", "planned"}};
-  std::string refused;
+  std::string notes;
   bool unsettled = false;
   for (const StepRow& row : results.rows) {
     if (row.steps_ms.empty()) {
-      refused += cat("not measured: ", row.planner, ": ", row.refused, "\n");
+      notes += cat("not measured: ", row.planner, ": ", row.refused, "\n");
       continue;
     }
+    if (row.planned < 1) notes += cat("not planned: ", row.planner, ": ", row.reason, "\n");
     unsettled = unsettled || row.planned < 1;
     grid.push_back({row.planner, fixed(row.median_ms(), 2), fixed(row.p90_ms(), 2),
                     fixed(exposed_ms(settings, row), 2), fixed(row.buckets, 1),
@@ -75,9 +76,9 @@ std::string step_table(const StepSettings& settings, const Machine& machine,
              describe(machine), ", load ", fixed(machine.load, 1), "\n\n",
              aligned(grid, FirstColumn::text),
              "\nMedian of all steps of rank 0; exposed: beyond compute; sums checked. Planned: steps "
-             "without negotiation",
-             unsettled ? "; in the others\nthe planner arranged what was ready just then" : "",
-             ".\n", refused);
+             "that followed a plan",
+             unsettled ? ";\nin the others the planner arranged what was ready just then" : "",
+             ".\n", notes);
 }
 
 std::string step_json(const StepSettings& settings, const Machine& machine,
@@ -103,7 +104,9 @@ std::string step_json(const StepSettings& settings, const Machine& machine,
                   {"data_bytes", row.data_bytes},
                   {"control_messages", row.control_messages},
                   {"planned", row.planned},
-                  {"order", results.order},
+                  {"order", row.strategy},
+                  {"reason", row.reason},
+                  {"plans", row.plans},
                   {"warmup_steps", row.warmup},
                   {"warmup_settled", row.settled},
                   {"late_ms", quantile(row.late_ms, 0.5)},

@@ -18,16 +18,18 @@ struct StepRow {
   std::vector<double> late_ms;               // of the last gradient, behind the profile
   double buckets = 0;
   double data_bytes = 0, control_messages = 0;  // sent by rank 0
-  double planned = 0;                        // share of steps in which rank 0 negotiated nothing
+  double planned = 0;                        // share of steps after which rank 0 followed a plan
+  std::string strategy, reason;              // of the order, and why steps are planned or not
+  double plans = 0;                          // begun, warm-up included
   int warmup = 0;                            // steps in all
-  bool settled = false;                      // the last of them negotiated nothing
+  bool settled = false;                      // the last of them left a plan behind
 
   double median_ms() const;
   double p10_ms() const;
   double p90_ms() const;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepRow, planner, refused, steps_ms, late_ms, buckets, data_bytes,
-                                   control_messages, planned, warmup, settled)
+                                   control_messages, planned, strategy, reason, plans, warmup, settled)
 
 // What a message between two ranks takes, as the engines measured it while they joined.
 struct StepLink {

@@ -87,7 +87,7 @@ class Turns {
       auto step = replay_.step(*lane.engine, grouped);
       if (!step) return step.status();
       const Stats after = lane.engine->stats();
-      quiet_ = after.control_messages == before.control_messages;
+      planned_ = after.order.planned;
       ++done_;
       show(cat(lane.row.planner, measured ? "" : ", warming up"));
       // The first forward pass of a turn has nothing to wait for.
@@ -95,7 +95,7 @@ class Turns {
       lane.row.steps_ms.push_back(1e3 * step->seconds);
       lane.row.late_ms.push_back(1e3 * step->late_seconds);
       ++lane.steps;
-      lane.planned_steps += quiet_ ? 1 : 0;
+      lane.planned_steps += planned_ ? 1 : 0;
       lane.buckets += static_cast<double>(after.buckets - before.buckets);
       lane.data_bytes += static_cast<double>(after.data_bytes - before.data_bytes);
       lane.control_messages +=
@@ -113,9 +113,9 @@ class Turns {
       const int count = std::min({std::max(least, lane.row.warmup > 0 ? kLook : 1), most});
       if (Status bad = run_steps(lane, count, false); !bad.ok()) return bad;
       lane.row.warmup += count;
-      lane.row.settled = quiet_;
-      // Whether rank 0 negotiated is what the others follow.
-      std::int32_t over = quiet_ || lane.row.warmup >= settings_.warmup_most ||
+      lane.row.settled = planned_;
+      // Ranks come to a plan at different times, so that they follow what rank 0 says.
+      std::int32_t over = planned_ || lane.row.warmup >= settings_.warmup_most ||
                                   !plans(lane.engine->options())
                               ? 1
                               : 0;
@@ -168,6 +168,10 @@ class Turns {
         all.emulate = options.emulate;
         if (all.links.empty()) note_links(*lane.engine, all);
         const double steps = std::max(lane.steps, 1);
+        const OrderReport order = lane.engine->stats().order;
+        lane.row.strategy = order.strategy;
+        lane.row.reason = order.reason;
+        lane.row.plans = static_cast<double>(order.plans);
         lane.row.planned = lane.planned_steps / steps;
         lane.row.buckets = lane.buckets / steps;
         lane.row.data_bytes = lane.data_bytes / steps;
@@ -199,7 +203,7 @@ class Turns {
   const StepProgress& progress_;
   StepReplay replay_;                        // outlives the engines that use its buffers
   std::vector<Lane> lanes_;
-  bool quiet_ = false;                       // the last step sent no control message from here
+  bool planned_ = false;                     // after the last step
   double done_ = 0;                          // steps
 };
 

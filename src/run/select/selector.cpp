@@ -9,6 +9,7 @@
 #include "base/data/text.hpp"
 #include "cost/algorithms.hpp"
 #include "model/options/choices.hpp"
+#include "model/options/emulated_wire.hpp"
 
 namespace unisono::run {
 namespace {
@@ -101,9 +102,11 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
 double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
   const int power = SizeClass::power_of(bytes);
+  const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
   const auto predicted = [&](std::string_view name) {
     return corrections_.corrected(
-        name, power, cost::predict_allreduce(name, layout_, bytes, parts_.network->costs));
+               name, power, cost::predict_allreduce(name, layout_, bytes, parts_.network->costs)) +
+           emulated_s;
   };
   const auto known = states_.find(SizeClass{power, DType::f32, false});
   if (known != states_.end() && known->second.frozen && !known->second.chosen.empty()) {

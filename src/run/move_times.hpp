@@ -34,9 +34,8 @@ class MoveTimes {
   static constexpr int kFirst = 10, kLast = 30;  // powers of two
   static constexpr std::size_t kKept = 8;
   struct Samples {
-    std::array<double, kKept> seconds{};
+    std::array<Point, kKept> last{};
     std::size_t count = 0;              // ever
-    double bytes = 0;                   // of the last
   };
   std::array<Samples, kLast - kFirst + 1> by_power_;
 };

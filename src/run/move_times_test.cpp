@@ -45,6 +45,14 @@ TEST(MoveTimes, TheLeastOfTheLastFewCountsAndOldOnesAreForgotten) {
   EXPECT_NEAR(at(times.points(line), 1 << 16) / line(1 << 16), 3, 1e-3);
 }
 
+TEST(MoveTimes, AStartUpIsNotDividedAmongTheBytesOfALargerBucket) {
+  const auto model = [](std::int64_t bytes) { return 1e-3 + 1e-9 * static_cast<double>(bytes); };
+  MoveTimes times;
+  times.note(2000, Nanos(1'002'000));
+  times.note(64, Nanos(1'000'064));
+  EXPECT_NEAR(at(times.points(model), 1024), model(1024), 1e-9);
+}
+
 TEST(MoveTimes, EmptyAndHugeBucketsDoNoHarm) {
   MoveTimes times;
   times.note(0, Nanos(5));

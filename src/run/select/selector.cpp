@@ -10,6 +10,7 @@
 #include "cost/algorithms.hpp"
 #include "model/collective_traits.hpp"
 #include "model/options/choices.hpp"
+#include "model/options/emulated_wire.hpp"
 
 namespace unisono::run {
 namespace {
@@ -119,12 +120,13 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
 double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
   const SizeClass of{.power = SizeClass::power_of(bytes)};
+  const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
   const auto corrections = corrections_.find(of.kind);
   const auto seconds = [&](std::string_view name) {
     const double raw = cost::predict(of.kind, name, layout_, bytes, parts_.network->costs);
-    return corrections == corrections_.end()
-               ? raw
-               : corrections->second.corrected(name, of.power, raw);
+    return emulated_s + (corrections == corrections_.end()
+                             ? raw
+                             : corrections->second.corrected(name, of.power, raw));
   };
   const auto known = states_.find(of);
   if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);

@@ -19,7 +19,7 @@ struct UNISONO_API Options {
   // How the job is ordered, planned and moved.
   std::string order = "auto";
   std::string pacing = "event";
-  std::string planner = "threshold";
+  std::string planner = "merged";
   std::string codec = "none";
   std::string transport = "auto";
   std::string integrity = "auth";

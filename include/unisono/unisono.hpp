@@ -192,6 +192,17 @@ struct Placement {
   std::string reason;                       // in a sentence: what was planned from what, or why not
 };
 
+// How the ranks agree on the order of the world's operations at present.
+struct OrderReport {
+  std::string strategy;                     // as the option order names it
+  std::string planner;                      // that arranges planned steps
+  bool planned = false;                     // steps follow a plan, and nobody is asked
+  std::uint64_t plans = 0;                  // begun so far
+  std::uint64_t plans_ended = 0;
+  std::uint64_t buckets = 0;                // of the plan that is followed
+  std::string reason;                       // in a sentence: why steps are planned, or not
+};
+
 // What an engine has counted since it joined; stats_table.h says what each number means.
 struct Stats {
 #define UNISONO_COUNT(name, about) std::uint64_t name = 0;
@@ -204,6 +215,7 @@ struct Stats {
   // The rank that the others waited for during the last seconds; -1 when no rank stands out.
   Rank slow_rank = -1;
   std::string verdict;                      // the same in a sentence
+  OrderReport order;
 };
 
 // Where the time of one tensor went on this rank, station by station.

@@ -153,6 +153,15 @@ nb::dict stats(Member& self) {
 #undef UNISONO_KEY_S
   all["slow_rank"] = now.slow_rank;
   all["verdict"] = now.verdict;
+  nb::dict order;
+  order["strategy"] = now.order.strategy;
+  order["planner"] = now.order.planner;
+  order["planned"] = now.order.planned;
+  order["plans"] = now.order.plans;
+  order["plans_ended"] = now.order.plans_ended;
+  order["buckets"] = now.order.buckets;
+  order["reason"] = now.order.reason;
+  all["order"] = order;
   return all;
 }
 

@@ -123,9 +123,10 @@ class Engine(Submitter):
         assert isinstance(cpus, list)
         return WorkerInit(cpus, then)
 
-    def stats(self) -> dict[str, Union[int, float, str]]:
+    def stats(self) -> dict[str, Any]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
-        says in a sentence which rank the others wait for, ``slow_rank`` its number or -1."""
+        says in a sentence which rank the others wait for, ``slow_rank`` its number or -1.
+        ``order`` says whether steps follow a plan, and why or why not."""
         return self._core.stats()
 
     def timings(self) -> list[dict[str, Union[int, float, str]]]:

@@ -136,6 +136,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.shared.counters = &counters_;
   parts.shared.timings = &timings_;
   parts.shared.explanations = &explanations_;
+  parts.shared.order_reports = &order_reports_;
   parts.shared.network = &network_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);

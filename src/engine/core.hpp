@@ -111,6 +111,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   observe::Counters counters_;
   observe::Timings timings_;
   run::Explanations explanations_;
+  observe::OrderReports order_reports_;
   cost::Network network_;                   // written before the engine begins
   std::mutex timeline_mutex_;
   std::unique_ptr<observe::Timeline> timeline_, trace_;      // read timings_

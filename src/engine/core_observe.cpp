@@ -122,6 +122,9 @@ Stats EngineCore::stats() const {
 #undef UNISONO_NOW
   stats.in_flight = names_.in_flight();
   stats.engine_cpu_s = seconds(cpu_ns_.load(std::memory_order_relaxed));
+  stats.order = order_reports_.get();
+  if (stats.order.strategy.empty()) stats.order.strategy = options_.order;
+  stats.order.planner = options_.planner;
   std::lock_guard lock(sets_mutex_);
   stats.slow_rank = slow_.rank;
   stats.slow_late_s = seconds(slow_.late.count());

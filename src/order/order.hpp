@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "model/members.hpp"
+#include "model/iteration/iteration_graph.hpp"
 #include "model/options/registry.hpp"
 #include "model/request.hpp"
 #include "model/response.hpp"
@@ -55,6 +56,15 @@ struct OrderCounts {
   }
 };
 
+// How far an order that plans has come, for people.
+struct OrderState {
+  bool planned = false;                 // the order of steps is fixed, and nobody is asked
+  std::uint64_t plans = 0;              // begun
+  std::uint64_t plans_ended = 0;
+  std::uint64_t buckets = 0;            // of the plan that is followed
+  std::string reason;                   // why it is as it is; empty where nothing is ever planned
+};
+
 class CachePool;
 class TopoPool;
 
@@ -72,6 +82,8 @@ struct OrderSettings {
   int gs_cycles = 1;                    // gs: rounds between two agreements on the sleep
   int learn_steps = 3;                  // topo: iterations watched before planning
   Nanos topo_patience{1'000'000'000};   // topo: an unfilled slot is given up after this long
+  // topo: what shares a bucket; null: neighbours up to a fixed size.
+  std::shared_ptr<const IterationArranger> arranger;
 };
 
 class Order {
@@ -113,6 +125,7 @@ class Order {
   virtual std::size_t waiting() const = 0;
   // Counts since it was made; nothing where there is no cache.
   virtual OrderCounts counts() const { return {}; }
+  virtual OrderState state() const { return {}; }
 };
 
 using MakeOrder = std::unique_ptr<Order> (*)(Members, OrderSettings);

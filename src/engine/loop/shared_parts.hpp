@@ -8,6 +8,7 @@
 #include "cost/layout.hpp"
 #include "engine/loop/pendings.hpp"
 #include "observe/counters.hpp"
+#include "observe/order_report.hpp"
 #include "observe/timings.hpp"
 #include "plan/planner.hpp"
 #include "run/buffers.hpp"
@@ -23,6 +24,7 @@ struct SharedParts {
   observe::Counters* counters = nullptr;
   observe::Timings* timings = nullptr;
   run::Explanations* explanations = nullptr;
+  observe::OrderReports* order_reports = nullptr;
   const cost::Network* network = nullptr;   // null: fixed rules choose algorithms
   // The loop owns these and fills them in.
   const plan::Planner* planner = nullptr;

@@ -138,6 +138,8 @@ TEST(OrderLive, TopoSendsNothingOnceItHasAPlan) {
 // Nobody looks before the step's end at what has ended: there is no reason to divide the step.
 TEST(OrderLive, HiddenCommunicationStaysOneBucket) {
   Together ranks;
+  Options options = ordered_by("topo");
+  options.planner = "single";
   run_ranks(kRanks, [&](Engine& engine) {
     Trainer trainer(engine);
     trainer.hide_communication();
@@ -146,7 +148,7 @@ TEST(OrderLive, HiddenCommunicationStaysOneBucket) {
     trainer.steps(1);
     EXPECT_EQ(engine.stats().buckets, before + 1);
     ranks.meet();
-  }, ordered_by("topo"));
+  }, options);
 }
 
 TEST(OrderLive, SwitchingWhileTrainingKeepsSumsRightAndOneOrder) {

@@ -27,8 +27,15 @@ inline constexpr OptionChoice kPacingChoices[] = {
 inline constexpr OptionChoice kPlannerChoices[] = {
     {"threshold", "fuses tensors in agreed order up to fusion_bytes per bucket"},
     {"wfbp", "one bucket per tensor or group: starts soonest, sends the most messages"},
-    {"single", "one bucket for all alike tensors of a round: sends the fewest messages"},
+    {"single", "one bucket for all alike tensors of a planned step, or of a round: sends the fewest "
+               "messages"},
     {"groups", "fuses only what the caller grouped; other tensors go alone"},
+    {"merged", "in planned steps the buckets that end soonest by measured costs and times, of up to "
+               "fusion_bytes; elsewhere like threshold"},
+    {"merged-greedy", "like merged, but joins a tensor to the open bucket if it waits less than that "
+                      "saves, which is not always best"},
+    {"priority", "in planned steps the most urgent of what is ready goes next; elsewhere like "
+                 "threshold"},
 };
 
 inline constexpr OptionChoice kCodecChoices[] = {

@@ -97,7 +97,7 @@ constexpr Entry kEntries[] = {
       "topo)."},
      &Options::topo_patience_s},
     {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", kBytes, true,
-      "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
+      "The most bytes that planners other than single put into one bucket; 0 fuses nothing."},
      &Options::fusion_bytes},
     {{"teams", "UNISONO_TEAMS", "", count_from(1), true,
       "How many buckets of a process set are in flight at once, each moved by a team of its "

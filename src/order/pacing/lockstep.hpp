@@ -45,6 +45,7 @@ class Lockstep final : public Order {
   Time deadline() const override;
   std::size_t waiting() const override { return inner_->waiting() + held_.size(); }
   OrderCounts counts() const override { return inner_->counts(); }
+  OrderState state() const override { return inner_->state(); }
 
   // From entering a round until it ends, where the pacing spins; a simulator takes the core away.
   bool blocking() const override { return spins_ && phase_ != Phase::asleep && !broken_; }

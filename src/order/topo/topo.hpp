@@ -15,6 +15,7 @@
 //              something else was answered                           learning
 //   planned    a bucket ended with a vote other than run             learning
 //
+// The first member also ends a plan when another has become worth the change (plan_drift.hpp).
 // While planned, what is not in the plan waits; see planned.hpp for how a plan ends.
 #pragma once
 
@@ -40,6 +41,9 @@ struct TopoPolicy {
   // the first member's counts.
   std::shared_ptr<const TopoGraph> given;
   std::shared_ptr<TopoPool> pool;       // may be null
+  // What shares a bucket; may be null.
+  std::shared_ptr<const IterationArranger> arranger;
+  DriftRules drift;                     // when another arrangement is worth a change
 };
 
 using OrderFactory = std::function<std::unique_ptr<Order>(Members, OrderSettings)>;

@@ -98,6 +98,25 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   return state;
 }
 
+double Selector::predict_s(std::size_t bytes) const {
+  if (!parts_.network->usable || layout_.n < 2) return 0;
+  const int power = SizeClass::power_of(bytes);
+  const auto predicted = [&](std::string_view name) {
+    return corrections_.corrected(
+        name, power, cost::predict_allreduce(name, layout_, bytes, parts_.network->costs));
+  };
+  const auto known = states_.find(SizeClass{power, DType::f32, false});
+  if (known != states_.end() && known->second.frozen && !known->second.chosen.empty()) {
+    return predicted(known->second.chosen);
+  }
+  double best = 0;
+  for (const std::string_view name : move::allreduce_candidates(context_, DType::f32)) {
+    const double seconds = predicted(name);
+    if (best == 0 || seconds < best) best = seconds;
+  }
+  return best;
+}
+
 int Selector::remembered(const Choice& choice) const {
   return number_of_algorithm(
       parts_.remembered->find(layout_, parts_.host != nullptr, choice.of));

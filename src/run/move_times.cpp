@@ -9,13 +9,19 @@
 
 namespace unisono::run {
 
+double MoveTimes::Samples::least() const {
+  return *std::min_element(seconds.begin(),
+                           seconds.begin() + static_cast<std::ptrdiff_t>(std::min(count, kKept)));
+}
+
 // A size belongs to the power of two that is nearest below it, or to the first.
-void MoveTimes::note(std::size_t bytes, Nanos busy) {
+void MoveTimes::note(std::size_t bytes, Nanos busy, Sample sample) {
   if (bytes == 0 || busy <= Nanos{0}) return;
   const int power = std::clamp(static_cast<int>(std::bit_width(bytes)) - 1, kFirst, kLast);
   Samples& samples = by_power_[static_cast<std::size_t>(power - kFirst)];
-  samples.seconds[samples.count++ % kKept] =
-      static_cast<double>(busy.count()) * 1e-9 / static_cast<double>(bytes);
+  const double per_byte = static_cast<double>(busy.count()) * 1e-9 / static_cast<double>(bytes);
+  if (sample == Sample::at_most && samples.count > 0 && per_byte >= samples.least()) return;
+  samples.seconds[samples.count++ % kKept] = per_byte;
   samples.bytes = static_cast<double>(bytes);
 }
 
@@ -25,9 +31,7 @@ std::vector<MoveTimes::Point> MoveTimes::points(const Model& model) const {
   for (std::size_t i = 0; i < by_power_.size(); ++i) {
     const Samples& samples = by_power_[i];
     if (samples.count == 0) continue;
-    const auto end = samples.seconds.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(samples.count, kKept));
-    const double seconds = *std::min_element(samples.seconds.begin(), end) * samples.bytes;
+    const double seconds = samples.least() * samples.bytes;
     off[i] = seconds / model(static_cast<std::int64_t>(samples.bytes));
   }
   std::vector<Point> points;

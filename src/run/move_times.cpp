@@ -9,13 +9,25 @@
 
 namespace unisono::run {
 
+double MoveTimes::Samples::least_per_byte() const {
+  double least = last.front().seconds / static_cast<double>(last.front().bytes);
+  for (std::size_t k = 1; k < std::min(count, kKept); ++k) {
+    least = std::min(least, last[k].seconds / static_cast<double>(last[k].bytes));
+  }
+  return least;
+}
+
 // A size belongs to the power of two that is nearest below it, or to the first.
-void MoveTimes::note(std::size_t bytes, Nanos busy) {
+void MoveTimes::note(std::size_t bytes, Nanos busy, Sample sample) {
   if (bytes == 0 || busy <= Nanos{0}) return;
   const int power = std::clamp(static_cast<int>(std::bit_width(bytes)) - 1, kFirst, kLast);
   Samples& samples = by_power_[static_cast<std::size_t>(power - kFirst)];
-  samples.last[samples.count++ % kKept] = {static_cast<std::int64_t>(bytes),
-                                           static_cast<double>(busy.count()) * 1e-9};
+  const Point point{static_cast<std::int64_t>(bytes), static_cast<double>(busy.count()) * 1e-9};
+  if (sample == Sample::at_most && samples.count > 0 &&
+      point.seconds / static_cast<double>(bytes) >= samples.least_per_byte()) {
+    return;
+  }
+  samples.last[samples.count++ % kKept] = point;
 }
 
 std::vector<MoveTimes::Point> MoveTimes::points(const Model& model) const {

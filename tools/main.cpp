@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/command.hpp"
+#include "bench/step/command.hpp"
 #include "bench/worker.hpp"
 #include "doctor/command.hpp"
 #include "exit_codes.hpp"
@@ -24,6 +25,9 @@ int main(int argc, char** argv) {
   // Programs have arguments of their own, so `run` splits its line before anything is parsed.
   if (!arguments.empty() && arguments[0] == "run") {
     return run_command({arguments.begin() + 1, arguments.end()});
+  }
+  if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "step") {
+    return bench_step_command({arguments.begin() + 2, arguments.end()});
   }
   if (!arguments.empty() && arguments[0] == "bench") {
     return bench_command({arguments.begin() + 1, arguments.end()});

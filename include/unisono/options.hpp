@@ -19,7 +19,7 @@ struct UNISONO_API Options {
   // How the job is ordered, planned and moved.
   std::string order = "auto";
   std::string pacing = "event";
-  std::string planner = "threshold";
+  std::string planner = "merged";
   std::string codec = "none";
   std::string transport = "auto";
   std::string integrity = "auth";
@@ -41,6 +41,7 @@ struct UNISONO_API Options {
   bool keep_inputs = false;
   bool fuse_groups = false;
   std::string join_divisor = "size";
+  std::string emulate = "off";
 
   // When something counts as a fault.
   double heartbeat_s = 1.0;
@@ -54,6 +55,7 @@ struct UNISONO_API Options {
   double spin_us = -1;  // < 0: chosen from the cores this process may use
   std::int64_t io_threads = -1;  // < 0: by the number of connections and of cores
   std::string cpu_sets = "off";
+  bool bind_compute = false;
   std::string timeline = "";
   bool timeline_mark_cycles = false;
   std::string trace = "";
@@ -93,7 +95,8 @@ enum class OptionForm : std::uint8_t {
   microseconds_or_auto,
   file,
   file_or_dynamic,
-  cpu_sets
+  cpu_sets,
+  wire
 };
 
 // What the value of an option looks like.

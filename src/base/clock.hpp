@@ -26,6 +26,9 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Time now() const = 0;
+  // Has the engine look again at that time, where nothing else would wake it. Whatever asks is
+  // looked at whenever the engine looks at anything, and asks again while it waits.
+  virtual void wake_at(Time) const {}
 };
 
 class SteadyClock final : public Clock {

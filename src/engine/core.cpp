@@ -107,6 +107,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore
     core->shutdown();
     throw;
   }
+  if (status.ok() && core->options_.bind_compute) status = core->bind_compute().status();
   if (status.ok()) return core;
   core->shutdown();
   return status;
@@ -120,6 +121,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
           : crowded             ? Nanos(0)
                                 : kSpinFor;
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
+  // Of two engines' threads on one core, the one that spins keeps out the one it waits for.
+  spins_politely_ = usable_cores() < 2 * identity_.local_size;
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);
 
@@ -131,12 +134,19 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   static_cast<void>(dropped_status());
   parts.shared.options = &options_;
   parts.shared.clock = &clock_;
+  if (options_.emulate != "off") {
+    alarm_ = std::make_unique<AlarmClock>();
+    poller_.watch_timer(alarm_->fd(), rendezvous::kBellKey);
+    parts.shared.clock = alarm_.get();
+  }
   parts.leave = &shut_down_;
   parts.inbox = inbox_.get();
   parts.names = &names_;
   parts.shared.counters = &counters_;
   parts.shared.timings = &timings_;
   parts.shared.explanations = &explanations_;
+  parts.shared.order_reports = &order_reports_;
+  parts.shared.graphs = graphs_;
   parts.shared.network = &network_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a caller reads from an engine: counters, where the time went, timelines.
+// What a caller reads from an engine: counters, where the time went, timelines, whose CPUs are which.
 #include "engine/core.hpp"
 
+#include <array>
+
+#include "affinity/bind.hpp"
 #include "base/data/text.hpp"
 #include "base/log.hpp"
 
@@ -25,6 +28,22 @@ Explanation EngineCore::explain() const {
   }
   out.reduce_us_per_mib = network_.costs.reduce_per_byte * kMebibyte * 1e6;
   return out;
+}
+
+// Other ranks' threads are not ours to bind.
+Result<int> EngineCore::bind_compute() const {
+  if (placement_.compute.empty()) return 0;
+  if (world_ != nullptr) {
+    if (Status status = affinity::bind_this_thread(placement_.compute); !status.ok()) return status;
+    return 1;
+  }
+  return affinity::bind_process_threads(placement_.compute,
+                                        std::array{placement_.engine, placement_.input});
+}
+
+Status EngineCore::bind_input() const {
+  const std::vector<int>& cpus = placement_.input.empty() ? placement_.compute : placement_.input;
+  return cpus.empty() ? Status{} : affinity::bind_this_thread(cpus);
 }
 
 std::vector<Timing> EngineCore::timings() const {
@@ -103,6 +122,9 @@ Stats EngineCore::stats() const {
 #undef UNISONO_NOW
   stats.in_flight = names_.in_flight();
   stats.engine_cpu_s = seconds(cpu_ns_.load(std::memory_order_relaxed));
+  stats.order = order_reports_.get();
+  if (stats.order.strategy.empty()) stats.order.strategy = options_.order;
+  stats.order.planner = options_.planner;
   std::lock_guard lock(sets_mutex_);
   stats.slow_rank = slow_.rank;
   stats.slow_late_s = seconds(slow_.late.count());

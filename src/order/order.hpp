@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "model/members.hpp"
+#include "model/iteration/iteration_graph.hpp"
 #include "model/options/registry.hpp"
 #include "model/request.hpp"
 #include "model/response.hpp"
@@ -55,8 +56,19 @@ struct OrderCounts {
   }
 };
 
+// How far an order that plans has come, for people.
+struct OrderState {
+  bool planned = false;                 // the order of steps is fixed, and nobody is asked
+  std::uint64_t plans = 0;              // begun
+  std::uint64_t plans_ended = 0;
+  std::uint64_t buckets = 0;            // of the plan that is followed
+  std::string reason;                   // why it is as it is; empty where nothing is ever planned
+};
+
 class CachePool;
 class TopoPool;
+class GivenGraphs;
+struct TopoGraph;
 
 struct OrderSettings {
   SetId set = 0;
@@ -72,6 +84,12 @@ struct OrderSettings {
   int gs_cycles = 1;                    // gs: rounds between two agreements on the sleep
   int learn_steps = 3;                  // topo: iterations watched before planning
   Nanos topo_patience{1'000'000'000};   // topo: an unfilled slot is given up after this long
+  // topo: what shares a bucket; null: neighbours up to a fixed size.
+  std::shared_ptr<const IterationArranger> arranger;
+  std::size_t bucket_bytes_max = std::size_t{8} << 20;  // topo: of that fixed size
+  // topo: graphs that the caller gave, for the strategy "topo#NAME"; may be null.
+  std::shared_ptr<const GivenGraphs> graphs;
+  std::shared_ptr<const TopoGraph> given;  // topo: the one it follows; null: it learns
 };
 
 class Order {
@@ -106,10 +124,14 @@ class Order {
   virtual std::vector<Request> release() = 0;
   // When negotiate() next has something to do although nothing arrives; kNever when nothing.
   virtual Time deadline() const = 0;
+  // Whether the thread that drives this spins until other members have come, and keeps its core
+  // meanwhile, instead of sleeping.
+  virtual bool blocking() const { return false; }
   // Requests submitted here and not yet answered.
   virtual std::size_t waiting() const = 0;
   // Counts since it was made; nothing where there is no cache.
   virtual OrderCounts counts() const { return {}; }
+  virtual OrderState state() const { return {}; }
 };
 
 using MakeOrder = std::unique_ptr<Order> (*)(Members, OrderSettings);

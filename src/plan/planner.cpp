@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/options/choices.hpp"
+#include "plan/iteration/iteration.hpp"
 #include "plan/parts.hpp"
 
 namespace unisono::plan {
@@ -89,15 +90,17 @@ constexpr std::array kPlanners = {
     registry_row(kPlannerChoices, "single", make_single),
     registry_row(kPlannerChoices, "groups", make_groups),
 };
-static_assert(all_have_rows(kPlannerChoices, kPlanners));
 
 }  // namespace
 
 std::span<const PlannerRow> planner_table() { return kPlanners; }
 
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings) {
-  const PlannerRow* row = find_row(kPlanners, name);
-  return row == nullptr ? nullptr : row->make(settings);
+  if (const PlannerRow* row = find_row(kPlanners, name)) return row->make(settings);
+  const IterationRow* whole = find_row(iteration_table(), name);
+  if (whole == nullptr) return nullptr;
+  return std::make_unique<Filling>(
+      whole->name, Filling::Rules{limit(settings), true, settings.fuse_groups});
 }
 
 }  // namespace unisono::plan

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Groups ready tensors into buckets. Pure: same responses, same plan, on every rank.
+// Groups the tensors that a negotiation round found ready into buckets. Pure: same responses, same plan, on every rank.
 // Only allreduces fuse, and only those alike in dtype, op, scales, codec and absent members;
 // everything else, failed responses included, keeps a bucket of its own. A group stays whole and
 // alone unless fuse_groups is set; one whose tensors no single collective can carry becomes
@@ -33,7 +33,8 @@ class Planner {
 
 using PlannerRow = RegistryRow<std::unique_ptr<Planner> (*)(const PlannerSettings&)>;
 std::span<const PlannerRow> planner_table();
-// Makes the planner of that name in the table; null when unknown.
+// Makes the planner of that name in the table. One that only arranges whole iterations
+// (plan/iteration) fills the buckets of a round as threshold does. Null when unknown.
 std::unique_ptr<Planner> make_planner(std::string_view name, PlannerSettings settings);
 
 }  // namespace unisono::plan

@@ -9,6 +9,8 @@
 #include "base/data/text.hpp"
 #include "plan/planner.hpp"
 
+#include "model/options/choices.hpp"
+
 namespace unisono::plan {
 namespace {
 
@@ -209,6 +211,14 @@ TEST_P(PlannerContract, FailedGroupKeepsItsErrorInOneBucket) {
 INSTANTIATE_TEST_SUITE_P(All, PlannerContract,
                          testing::ValuesIn(planner_table().begin(), planner_table().end()),
                          [](const auto& param) { return std::string(param.param.name); });
+
+TEST(PlannerChoices, EachIsMadeUnderItsOwnName) {
+  for (const OptionChoice& choice : kPlannerChoices) {
+    const auto planner = make_planner(choice.name, {});
+    ASSERT_NE(planner, nullptr) << choice.name;
+    EXPECT_EQ(planner->name(), choice.name);
+  }
+}
 
 std::vector<std::size_t> sizes(const Plan& plan) {
   std::vector<std::size_t> out;

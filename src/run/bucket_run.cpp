@@ -6,6 +6,8 @@
 
 #include "base/check.hpp"
 #include "base/data/text.hpp"
+#include "encode/codec.hpp"
+#include "model/options/emulated_wire.hpp"
 #include "run/select/trial_machine.hpp"
 
 namespace unisono::run {
@@ -144,7 +146,11 @@ void BucketRun::resolve_tickets(const submit::ReleaseName& release) {
 void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
   // A result that is complete in shared memory is delivered: the callers' outputs may have been
   // begun, and nobody else is needed to end them.
-  if (machine_ != nullptr && is_last_machine() && committed()) {
+  if (moved_ && vote() != PlanVote::abort) {
+    write_outputs();
+    return resolve_tickets(release);
+  }
+  if (!moved_ && machine_ != nullptr && is_last_machine() && committed()) {
     while (machine_->step() != move::Step::finished) {
     }
     write_outputs();
@@ -165,6 +171,22 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
     const bool spared = !begun || spares_output(tensor);
     submit::resolve(tensor.pending, name_tensor(status, *tensor.request, spared), release);
   }
+}
+
+Nanos BucketRun::emulated() const {
+  const Options* options = context_.options;
+  if (context_.clock == nullptr || options == nullptr || options->emulate == "off" ||
+      context_.members->count() == 1) {
+    return Nanos(0);
+  }
+  const auto wire = parse_emulated_wire(options->emulate);
+  UNISONO_CHECK(wire.has_value());
+  std::size_t bytes = bucket_.bytes;
+  const encode::Codec* codec = encode::find_codec(tensors_.front().request->codec);
+  if (bucket_.kind == Collective::allreduce && codec != nullptr) {
+    bytes = codec->wire_bytes(bucket_.dtype, bytes / size_of(bucket_.dtype));
+  }
+  return seconds_to_nanos(wire->seconds(bytes));
 }
 
 std::string BucketRun::describe() const {

@@ -49,7 +49,7 @@ struct RunContext {
   std::uint64_t move_stride = 1;            // channels of a set count in steps, so that tags differ
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
   Selector* selector = nullptr;             // null: fixed rules choose algorithms; outlives the run
-  const Clock* clock = nullptr;             // where there is a selector
+  const Clock* clock = nullptr;             // where there is a selector, or an emulated network
 };
 
 // The same error, naming the tensor it reached, and whether its output is as it was.
@@ -103,6 +103,11 @@ class BucketRun {
   bool ready() const { return machine_ != nullptr && machine_->ready(); }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
+  // How much longer the network of the option emulate would take. The same on all members.
+  Nanos emulated() const;
+  // step() has finished, and must not be called again, but nobody has been told.
+  void note_moved() { moved_ = true; }
+  const Clock& clock() const { return *context_.clock; }
   // Whether the machine touches nothing but memory, so that any one thread may step it.
   bool local() const { return context_.team != nullptr; }
   std::size_t tensor_count() const { return tensors_.size(); }
@@ -140,7 +145,7 @@ class BucketRun {
   std::unique_ptr<move::CollectiveMachine> machine_;
 
  private:
-  bool cancelled_ = false;
+  bool cancelled_ = false, moved_ = false;
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write
 };
 

@@ -25,6 +25,7 @@ struct Channel {
   std::unique_ptr<BucketRun> run;
   bool lent = false;                        // the run is with the mover
   Time begun, packed, joined;               // of the run; joined is kNever until all are there
+  Time held_until = kNever;                 // moved, but an emulated network still has it
 
   Channel() = default;
   // A run that is lent is the mover's until its step has ended.
@@ -34,7 +35,7 @@ struct Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Takes one turn of the run; returns waiting while the mover has it.
+  // Takes one turn of the run; returns waiting while the mover has it, or an emulated network.
   move::Step step();
   bool ready() const;
   // The size of the bucket that runs or comes next; the channel is not drained.
@@ -42,6 +43,10 @@ struct Channel {
     return run != nullptr ? run->bucket().bytes : queue.front().bytes;
   }
   bool drained() const { return run == nullptr && queue.empty(); }
+
+ private:
+  move::Step move_on();
+  move::Step hold();
 };
 
 }  // namespace unisono::run

@@ -13,8 +13,8 @@
 namespace unisono::tools {
 namespace {
 
-Spread spread_of(const std::vector<double>& values) {
-  Spread spread{quantile(values, 0.5), quantile(values, 0.9), quantile(values, 1), 0};
+TimeSpread spread_of(const std::vector<double>& values) {
+  TimeSpread spread{quantile(values, 0.5), quantile(values, 0.9), quantile(values, 1), 0};
   for (const double value : values) spread.sum_us += value;
   return spread;
 }
@@ -39,12 +39,12 @@ std::string size_text(double bytes) {
   return cat(fixed(bytes / 1024 / 1024, 1), " MiB");
 }
 
-std::string spread_text(const Spread& spread) {
+std::string spread_text(const TimeSpread& spread) {
   return cat("median ", fixed(spread.median_us, 0), " µs, 90 % within ", fixed(spread.p90_us, 0),
              " µs, at most ", fixed(spread.max_us, 0), " µs");
 }
 
-nlohmann::ordered_json spread_json(const Spread& spread) {
+nlohmann::ordered_json spread_json(const TimeSpread& spread) {
   return {{"median_us", spread.median_us},
           {"p90_us", spread.p90_us},
           {"max_us", spread.max_us},

@@ -13,7 +13,7 @@
 
 namespace unisono::tools {
 
-struct Spread {
+struct TimeSpread {
   double median_us = 0, p90_us = 0, max_us = 0, sum_us = 0;
 };
 
@@ -24,10 +24,10 @@ struct Summary {
   std::uint64_t tensors = 0, bytes = 0;     // in them
   SizeHistogram sizes;
   std::uint64_t shared = 0;                 // buckets that two ranks or more have recorded
-  Spread skew;                              // of those: from the first rank ready to the last
+  TimeSpread skew;                              // of those: from the first rank ready to the last
   std::map<int, std::uint64_t> last;        // how often each rank was the last one
-  Spread negotiation;                       // from a rank's readiness until all had agreed
-  Spread wire;                              // from the last rank's beginning to its end
+  TimeSpread negotiation;                       // from a rank's readiness until all had agreed
+  TimeSpread wire;                              // from the last rank's beginning to its end
   std::uint64_t missed = 0;
 };
 

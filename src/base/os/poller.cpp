@@ -52,6 +52,12 @@ Poller::Poller()
 void Poller::watch(int fd, std::uint64_t key, bool read, bool write) {
   control(epoll_, EPOLL_CTL_ADD, fd, key, read, write);
 }
+void Poller::watch_timer(int fd, std::uint64_t key) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = key;
+  UNISONO_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
+}
 void Poller::forget(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 void Poller::watch_stream(int fd, std::uint64_t key, bool read, bool write) {

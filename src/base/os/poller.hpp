@@ -25,6 +25,8 @@ class Poller {
   // Level-triggered. The key comes back with each event; keys need not be unique.
   void watch(int fd, std::uint64_t key, bool read, bool write);
   void forget(int fd);
+  // An event for each time that a timer expires, whether or not anybody reads the timer.
+  void watch_timer(int fd, std::uint64_t key);
   void watch_stream(int fd, std::uint64_t key, bool read, bool write);
   void change_stream(int fd, std::uint64_t key, bool read, bool write);
   void forget_stream(int fd);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/testing/deny_call.hpp"
+#include "base/os/alarm_clock.hpp"
 #include "base/os/doorbell.hpp"
 
 namespace unisono {
@@ -176,6 +177,21 @@ TEST(Poller, HandsOutMoreReadyDescriptorsThanOneCallHolds) {
     seen += ready.size();
   }
   EXPECT_TRUE(poller.wait(0ns).empty());
+}
+
+TEST(Poller, AnAlarmWakesOnceAndTheEarliestCounts) {
+  AlarmClock clock;
+  Poller poller;
+  poller.watch_timer(clock.fd(), 33);
+  clock.wake_at(clock.now() + std::chrono::hours(1));
+  clock.wake_at(clock.now() + 1ms);
+  clock.wake_at(clock.now() + std::chrono::hours(2));
+  const auto ready = poller.wait(60s);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].key, 33u);
+  EXPECT_TRUE(poller.wait(Nanos(0)).empty());
+  clock.wake_at(clock.now() + 1ms);
+  EXPECT_EQ(poller.wait(60s).size(), 1u);
 }
 
 }  // namespace

@@ -69,12 +69,19 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   table_[id] = members;
   parts_.publish_sets(table_);
   if (members.me < 0) return;
-  const order::OrderSettings settings = order_settings(id, *parts_.shared.options);
-  auto order = order::make_order(parts_.shared.options->order, members, settings);
   auto channels = open_channels(id, members, board_slots);
+  const auto costs = std::make_shared<PlanCosts>();
+  const move::LocalTeam* team = channels.front()->team.get();
+  order::OrderSettings settings = order_settings(id, *parts_.shared.options);
+  settings.arranger = make_plan_arranger(*parts_.shared.options, costs,
+                                         team == nullptr ? 0 : team->window_max());
+  settings.bucket_bytes_max = std::min(
+      settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
+  settings.graphs = parts_.shared.graphs;
+  auto order = order::make_order(parts_.shared.options->order, members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
-      id, std::move(members), std::move(order), std::move(channels), &parts_.shared, this});
+      id, std::move(members), std::move(order), std::move(channels), costs, &parts_.shared, this});
   for (Rank rank = 0; rank < static_cast<Rank>(gone_.size()); ++rank) {
     if (gone_[static_cast<std::size_t>(rank)] && sets_[id]->members().index_of(rank) >= 0) {
       sets_[id]->member_left(rank, parts_.shared.clock->now());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/data/hash.hpp"
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "base/waiting.hpp"
@@ -21,6 +20,8 @@ SetRunner::SetRunner(SetParts parts)
         parts_.shared->options, parts_.shared->network, &parts_.members, channel.host.get(),
         parts_.shared->remembered, parts_.shared->explanations, parts_.id, static_cast<int>(i)});
   }
+  const run::Channel& first = *parts_.channels.front();
+  if (first.team == nullptr) parts_.costs->selector = first.selector.get();
 }
 
 void SetRunner::submit(Request request, Time now) {
@@ -181,6 +182,9 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
   observe::Counters::add(counters.move_ns, ns(moved - joined));
   observe::Counters::add(counters.unpack_ns, ns(done - moved));
+  if (run.bucket().kind == Collective::allreduce) {
+    parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined));
+  }
   run.resolve_tickets(release_);
 }
 
@@ -211,6 +215,7 @@ void SetRunner::tell_ended(Time now) {
     if (unended_.front().vote != PlanVote::run) {
       negotiate_ = true;
       plan_over_ = false;
+      report_order(false);
     }
     unended_.pop_front();
   }
@@ -252,6 +257,7 @@ bool SetRunner::negotiate(Time now) {
   if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
+  report_order(output_.responses.front().planned);
   observe::Counters::add(parts_.shared->counters->cycles);
   for (const Response& response : output_.responses) {
     // A planned response counts once it has run: until then it may be taken back.
@@ -298,14 +304,6 @@ void SetRunner::enqueue(std::vector<Response> responses) {
     const std::size_t channel = anywhere ? bucket.id % parts_.channels.size() : 0;
     parts_.channels[channel]->queue.push_back(std::move(bucket));
   }
-}
-
-void SetRunner::log_order(const Response& response) {
-  if (parts_.id != 0) return;               // the world's order is the one all ranks share
-  std::uint64_t digest = observe::Counters::get(parts_.shared->counters->order_digest);
-  digest = hash_text(cat(response.sequence, code_name(response.error.code())), digest);
-  for (const Request& tensor : response.tensors) digest = hash_text(tensor.name, digest);
-  observe::Counters::set(parts_.shared->counters->order_digest, digest);
 }
 
 bool SetRunner::start_next(run::Channel& channel, Time now) {

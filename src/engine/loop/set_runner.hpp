@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "run/channel.hpp"
+#include "engine/loop/plan_costs.hpp"
 #include "engine/loop/shared_parts.hpp"
 #include "observe/straggler.hpp"
 #include "order/order.hpp"
@@ -39,6 +40,7 @@ struct SetParts {
   Members members;
   std::unique_ptr<order::Order> order;
   std::vector<std::unique_ptr<run::Channel>> channels;  // at least one; as many on all members
+  std::shared_ptr<PlanCosts> costs;         // of the buckets, for its order
   const SharedParts* shared = nullptr;
   SetHost* host = nullptr;
 };
@@ -60,6 +62,7 @@ class SetRunner {
   // next bucket is larger than the given max are left alone.
   bool advance(Time now, std::size_t max_bytes);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
+  bool blocking() const { return !stopped_ && parts_.order->blocking(); }
   // Whether a bucket on its way could advance: the last look before sleeping.
   bool ready() const;
   // Every bucket agreed so far is finished.
@@ -78,6 +81,7 @@ class SetRunner {
 
  private:
   bool negotiate(Time now);
+  void report_order(bool planned);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
   bool advance_channels(Time now, std::size_t max_bytes);
@@ -100,6 +104,7 @@ class SetRunner {
   bool someone_left_ = false;
   bool negotiate_ = false;                  // something new for the order to look at
   bool stopped_ = false;
+  bool reported_planned_ = false;           // as the last report says
   bool plan_over_ = false;                  // and the order has yet to hear of it
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;

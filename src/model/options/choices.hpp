@@ -23,16 +23,23 @@ inline constexpr OptionChoice kOrderChoices[] = {
 
 inline constexpr OptionChoice kPacingChoices[] = {
     {"event", "as soon as there is something to negotiate"},
-    {"cycle", "every cycle_ms, all ranks at once"},
+    {"cycle", "every cycle_ms, all ranks at once; the engine's thread spins until all have come"},
     {"gs", "like cycle; all sleep as long as the shortest sleeper"},
-    {"nbcs", "like cycle; differs in the simulator only, where cycle spins while it waits"},
+    {"nbcs", "like cycle; the engine's thread sleeps until all have come"},
 };
 
 inline constexpr OptionChoice kPlannerChoices[] = {
     {"threshold", "fuses tensors in agreed order up to fusion_bytes per bucket"},
     {"wfbp", "one bucket per tensor or group: starts soonest, sends the most messages"},
-    {"single", "one bucket for all alike tensors of a round: sends the fewest messages"},
+    {"single", "one bucket for all alike tensors of a planned step, or of a round: sends the fewest "
+               "messages"},
     {"groups", "fuses only what the caller grouped; other tensors go alone"},
+    {"merged", "in planned steps the buckets that end soonest by measured costs and times, of up to "
+               "fusion_bytes; elsewhere like threshold"},
+    {"merged-greedy", "like merged, but joins a tensor to the open bucket if it waits less than that "
+                      "saves, which is not always best"},
+    {"priority", "in planned steps the most urgent of what is ready goes next; elsewhere like "
+                 "threshold"},
 };
 
 inline constexpr OptionChoice kCodecChoices[] = {

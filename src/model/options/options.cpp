@@ -14,6 +14,7 @@
 #include "base/data/text.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/cpu_request.hpp"
+#include "model/options/emulated_wire.hpp"
 #include "model/options/option_sources.hpp"
 #include "model/options/option_values.hpp"
 #include "model/options/registry.hpp"
@@ -39,7 +40,7 @@ constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kSeconds{OptionForm::seconds}, kMilliseconds{OptionForm::milliseconds},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
     kFileOrDynamic{OptionForm::file_or_dynamic},
-    kCpuSets{OptionForm::cpu_sets};
+    kCpuSets{OptionForm::cpu_sets}, kWire{OptionForm::wire};
 constexpr std::int64_t kCountMax = 1 << 20;
 
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
@@ -99,7 +100,7 @@ constexpr Entry kEntries[] = {
       "topo)."},
      &Options::topo_patience_s},
     {{"fusion_bytes", "UNISONO_FUSION_BYTES", "HOROVOD_FUSION_THRESHOLD", kBytes, true,
-      "The most bytes the threshold planner puts into one bucket; 0 fuses nothing."},
+      "The most bytes that planners other than single put into one bucket; 0 fuses nothing."},
      &Options::fusion_bytes},
     {{"teams", "UNISONO_TEAMS", "", count_from(1), true,
       "How many buckets of a process set are in flight at once, each moved by a team of its "
@@ -125,6 +126,11 @@ constexpr Entry kEntries[] = {
     {{"join_divisor", "UNISONO_JOIN_DIVISOR", "", one_of(kJoinDivisorChoices), true,
       "What an average divides by after ranks have joined."},
      &Options::join_divisor},
+    {{"emulate", "UNISONO_EMULATE", "", kWire, true,
+      "A slower network on top of the one that is there, for experiments: each bucket ends alpha "
+      "later, and beta later for each of its bytes; those behind it wait (alpha=0.5ms,beta=8ns). "
+      "Persistent operations are not held back."},
+     &Options::emulate},
     {{"heartbeat_s", "UNISONO_HEARTBEAT_S", "", kSeconds, true,
       "How often a rank shows its peers that it is alive."},
      &Options::heartbeat_s},
@@ -157,8 +163,11 @@ constexpr Entry kEntries[] = {
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "
       "of this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very "
       "CPUs. The engine binds its own threads; the other sets are for the program to use "
-      "(placement())."},
+      "(placement(), bind_compute(), bind_input())."},
      &Options::cpu_sets},
+    {{"bind_compute", "UNISONO_BIND_COMPUTE", "", kFlag, false,
+      "Whether joining calls bind_compute(): the program's threads get cpu_sets' compute CPUs."},
+     &Options::bind_compute},
     {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFileOrDynamic, false,
       "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
       "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},
@@ -220,6 +229,9 @@ std::string allowed_text(const OptionKind& kind) {
     case OptionForm::cpu_sets:
       return "off, a fraction of the cores between 0 and 1, or lists that do not overlap, such as "
              "engine=0-1;input=2-3;compute=4-15, where only input may be empty";
+    case OptionForm::wire:
+      return "off, or alpha=TIME,beta=TIME or one of the two; a TIME is from 0 to 60s and ends in s, "
+             "ms, us or ns";
     case OptionForm::choice: break;
   }
   return join_text(names_of(kind.choices));
@@ -229,6 +241,8 @@ std::string allowed_text(const OptionKind& kind) {
 bool store(std::string& field, const OptionKind& kind, std::string_view text) {
   if (kind.form == OptionForm::cpu_sets) {
     if (!parse_cpu_request(text)) return false;
+  } else if (kind.form == OptionForm::wire) {
+    if (!parse_emulated_wire(text)) return false;
   } else if (kind.form != OptionForm::file && kind.form != OptionForm::file_or_dynamic &&
              find_row(kind.choices, text) == nullptr) {
     return false;
@@ -370,6 +384,7 @@ std::string kind_text(const OptionKind& kind) {
     case OptionForm::file: return "a file";
     case OptionForm::file_or_dynamic: return "a file, or DYNAMIC";
     case OptionForm::cpu_sets: return "off, a fraction or lists";
+    case OptionForm::wire: return "off, or alpha=TIME,beta=TIME";
     case OptionForm::choice: break;
   }
   return cat("one of ", join_text(names_of(kind.choices), "|"));

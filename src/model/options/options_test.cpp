@@ -94,7 +94,7 @@ TEST(Options, EnvironmentSetsEveryKind) {
 TEST(Options, EmptyVariablesCountAsUnset) {
   const auto options = read({{"UNISONO_PLANNER", ""}, {"UNISONO_CONFIG", " "}});
   ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options.value().planner, "threshold");
+  EXPECT_EQ(options.value().planner, "merged");
 }
 
 TEST(Options, OwnVariableWinsOverHorovodOverFileOverDefault) {

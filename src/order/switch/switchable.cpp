@@ -26,8 +26,10 @@ class Switchable final : public Order {
   }
   std::vector<Request> release() override { return current_->release(); }
   Time deadline() const override { return current_->deadline(); }
+  bool blocking() const override { return current_->blocking(); }
   std::size_t waiting() const override { return current_->waiting(); }
   OrderCounts counts() const override { return OrderCounts(replaced_) += current_->counts(); }
+  OrderState state() const override { return current_->state(); }
 
   Status receive(Rank from, std::span<const std::byte> message, Time now) override {
     if (Status status = std::exchange(early_fault_, {}); !status) return status;

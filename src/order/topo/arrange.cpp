@@ -7,13 +7,19 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 namespace unisono::order {
 namespace {
 
 using Edge = std::function<bool(std::size_t from, std::size_t to)>;
-using Rankings = std::vector<std::uint64_t>;  // by unit: lower goes first
+
+struct Ranked {                         // lower goes first
+  std::uint64_t position;
+  std::string_view name;
+  std::size_t unit;
+  friend auto operator<=>(const Ranked&, const Ranked&) = default;
+};
 
 std::int32_t priority_of(const TopoUnit& unit) {
   return std::max_element(unit.begin(), unit.end(), [](const Request& a, const Request& b) {
@@ -21,65 +27,84 @@ std::int32_t priority_of(const TopoUnit& unit) {
          })->priority;
 }
 
-// Returns fewer units than there are when there is a cycle.
-std::vector<std::size_t> linear_extension(const std::vector<TopoUnit>& units,
-                                          const Rankings& rankings, const Edge& edge) {
-  const std::size_t count = units.size();
-  const auto key = [&](std::size_t u) {
-    return std::tuple(-static_cast<std::int64_t>(priority_of(units[u])), rankings[u],
-                      std::string_view(units[u].front().name), u);
-  };
-  std::vector<std::size_t> blocked(count, 0);
-  for (std::size_t a = 0; a < count; ++a) {
-    for (std::size_t b = 0; b < count; ++b) blocked[b] += a != b && edge(a, b) ? 1 : 0;
-  }
-  std::set<decltype(key(0))> free;
-  for (std::size_t u = 0; u < count; ++u) {
-    if (blocked[u] == 0) free.insert(key(u));
-  }
-  std::vector<std::size_t> line;
-  while (!free.empty()) {
-    const std::size_t u = std::get<3>(*free.begin());
-    free.erase(free.begin());
-    line.push_back(u);
-    for (std::size_t b = 0; b < count; ++b) {
-      if (b != u && edge(u, b) && --blocked[b] == 0) free.insert(key(b));
-    }
-  }
-  return line;
-}
-
-std::size_t bytes_of(const TopoUnit& unit) {
-  std::size_t bytes = 0;
-  for (const Request& request : unit) bytes += request.bytes();
+std::int64_t bytes_of(const TopoUnit& unit) {
+  std::int64_t bytes = 0;
+  for (const Request& request : unit) bytes += static_cast<std::int64_t>(request.bytes());
   return bytes;
 }
 
-std::shared_ptr<const TopoPlan> bucket_up(const std::vector<TopoUnit>& units,
-                                          const std::vector<std::size_t>& line, const Edge& edge,
-                                          std::size_t bucket_bytes_max) {
-  std::vector<std::vector<Request>> buckets;
-  std::vector<std::size_t> open;        // units of the last bucket
-  std::size_t open_bytes = 0;
-  for (const std::size_t u : line) {
-    const TopoUnit& unit = units[u];
-    const std::size_t bytes = bytes_of(unit);
-    const bool joins = !open.empty() && unit.front().group.empty() &&
-                       units[open.front()].front().group.empty() &&
-                       travel_together(unit.front(), units[open.front()].front()) &&
-                       open_bytes + bytes <= bucket_bytes_max &&
-                       std::none_of(open.begin(), open.end(),
-                                    [&](std::size_t a) { return edge(a, u); });
-    if (!joins) {
+// The units in the order of `ranked`, so that those answered earlier win where nothing else decides.
+IterationGraph graph_of(const std::vector<TopoUnit>& units, const std::vector<Ranked>& ranked,
+                        const Edge& edge) {
+  IterationGraph graph{std::vector<IterationUnit>(units.size()), IterationEdges(units.size())};
+  std::vector<const Request*> kinds;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    const TopoUnit& unit = units[ranked[i].unit];
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Request* each) {
+      return travel_together(*each, unit.front());
+    });
+    graph.units[i] = {.bytes = bytes_of(unit),
+                      .priority = priority_of(unit),
+                      .kind = static_cast<std::uint32_t>(kind - kinds.begin()),
+                      .alone = !unit.front().group.empty()};
+    if (kind == kinds.end()) kinds.push_back(&unit.front());
+    for (std::size_t j = 0; j < ranked.size(); ++j) {
+      if (i != j && edge(ranked[i].unit, ranked[j].unit)) graph.edges.add(i, j);
+    }
+  }
+  return graph;
+}
+
+// Neighbours of one linear extension while they fit. Fewer units than there are: a cycle.
+IterationBuckets fill(const IterationGraph& graph, std::size_t bucket_bytes_max) {
+  const std::size_t count = graph.units.size();
+  const auto key = [&](std::size_t u) {
+    return std::pair(-static_cast<std::int64_t>(graph.units[u].priority), u);
+  };
+  std::vector<std::size_t> blocked(count, 0);
+  std::set<std::pair<std::int64_t, std::size_t>> free;
+  for (std::size_t to = 0; to < count; ++to) {
+    for (std::size_t from = 0; from < count; ++from) blocked[to] += graph.edges.has(from, to);
+    if (blocked[to] == 0) free.insert(key(to));
+  }
+  IterationBuckets buckets;
+  std::int64_t open_bytes = 0;
+  while (!free.empty()) {
+    const std::size_t u = free.begin()->second;
+    free.erase(free.begin());
+    for (std::size_t to = 0; to < count; ++to) {
+      if (graph.edges.has(u, to) && --blocked[to] == 0) free.insert(key(to));
+    }
+    const IterationUnit& unit = graph.units[u];
+    const auto shares = [&](const std::vector<std::uint32_t>& open) {
+      const IterationUnit& first = graph.units[open.front()];
+      return !unit.alone && !first.alone && unit.kind == first.kind &&
+             static_cast<std::uint64_t>(open_bytes + unit.bytes) <= bucket_bytes_max &&
+             std::none_of(open.begin(), open.end(),
+                          [&](std::uint32_t each) { return graph.edges.has(each, u); });
+    };
+    if (buckets.empty() || !shares(buckets.back())) {
       buckets.emplace_back();
-      open.clear();
       open_bytes = 0;
     }
-    open.push_back(u);
-    open_bytes += bytes;
-    buckets.back().insert(buckets.back().end(), unit.begin(), unit.end());
+    buckets.back().push_back(static_cast<std::uint32_t>(u));
+    open_bytes += unit.bytes;
   }
-  return std::make_shared<const TopoPlan>(std::move(buckets));
+  return buckets;
+}
+
+std::shared_ptr<const TopoPlan> plan_of(const std::vector<TopoUnit>& units,
+                                        const std::vector<Ranked>& ranked,
+                                        const IterationBuckets& buckets) {
+  std::vector<std::vector<Request>> planned;
+  for (const auto& bucket : buckets) {
+    planned.emplace_back();
+    for (const std::uint32_t u : bucket) {
+      const TopoUnit& unit = units[ranked[u].unit];
+      planned.back().insert(planned.back().end(), unit.begin(), unit.end());
+    }
+  }
+  return std::make_shared<const TopoPlan>(std::move(planned));
 }
 
 bool sound(const TopoGraph& graph) {
@@ -98,9 +123,9 @@ bool sound(const TopoGraph& graph) {
 
 }  // namespace
 
-std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
-                                        const std::vector<std::vector<std::uint32_t>>& positions,
-                                        const Lesson& merged, std::size_t bucket_bytes_max) {
+Arranged arrange(const std::vector<TopoUnit>& units,
+                 const std::vector<std::vector<std::uint32_t>>& positions, const Lesson& merged,
+                 const ArrangeBy& by) {
   // What was seen done was answered before, so every edge points forward in every iteration. Only a
   // lesson that was shortened says more; checking the positions keeps cycles out.
   const Edge edge = [&](std::size_t a, std::size_t b) {
@@ -108,11 +133,32 @@ std::shared_ptr<const TopoPlan> arrange(const std::vector<TopoUnit>& units,
            std::all_of(positions.begin(), positions.end(),
                        [&](const auto& iteration) { return iteration[a] < iteration[b]; });
   };
-  Rankings rankings(units.size(), 0);
-  for (const auto& iteration : positions) {
-    for (std::size_t u = 0; u < units.size(); ++u) rankings[u] += iteration[u];
+  std::vector<Ranked> ranked;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    ranked.push_back({0, units[u].front().name, u});
+    for (const auto& iteration : positions) ranked.back().position += iteration[u];
   }
-  return bucket_up(units, linear_extension(units, rankings, edge), edge, bucket_bytes_max);
+  std::sort(ranked.begin(), ranked.end());
+  IterationGraph graph = graph_of(units, ranked, edge);
+  IterationBuckets buckets;
+  if (by.arranger != nullptr) {
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      graph.units[i].ready_ns = static_cast<std::int64_t>(merged.ready_ns[ranked[i].unit]);
+    }
+    buckets = by.arranger->arrange(graph);
+  }
+  // What a planner got wrong is not followed.
+  const bool arranged = !buckets.empty() && fault_of(graph, buckets).empty();
+  if (!arranged) buckets = fill(graph, by.bucket_bytes_max);
+  Arranged made{plan_of(units, ranked, buckets), {}, {}};
+  if (!arranged) return made;
+  for (const auto& bucket : buckets) {
+    for (const std::uint32_t u : bucket) {
+      made.unit_of.insert(made.unit_of.end(), units[ranked[u].unit].size(), u);
+    }
+  }
+  made.iteration = {by.arranger, std::move(graph), std::move(buckets)};
+  return made;
 }
 
 std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max) {
@@ -120,19 +166,27 @@ std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t buck
   const std::size_t count = graph.units.size();
   const std::set<std::pair<std::size_t, std::size_t>> edges(graph.edges.begin(),
                                                             graph.edges.end());
-  const Edge edge = [&](std::size_t a, std::size_t b) { return edges.contains({a, b}); };
-  const std::vector<std::size_t> any = linear_extension(graph.units, Rankings(count, 0), edge);
-  if (any.size() != count) return nullptr;
+  // The depth of each, in the order in which their last predecessors are known.
+  std::vector<std::size_t> blocked(count, 0), line;
+  for (const auto& each : edges) ++blocked[each.second];
+  for (std::size_t u = 0; u < count; ++u) {
+    if (blocked[u] == 0) line.push_back(u);
+  }
   std::vector<std::uint64_t> depth(count, 0);
-  for (const std::size_t u : any) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const std::size_t u = line[at];
     for (auto it = edges.lower_bound({u, 0}); it != edges.end() && it->first == u; ++it) {
       depth[it->second] = std::max(depth[it->second], depth[u] + 1);
+      if (--blocked[it->second] == 0) line.push_back(it->second);
     }
   }
-  Rankings rankings(count);
-  for (std::size_t u = 0; u < count; ++u) rankings[u] = depth[u] * count + u;
-  return bucket_up(graph.units, linear_extension(graph.units, rankings, edge), edge,
-                   bucket_bytes_max);
+  if (line.size() != count) return nullptr;
+  std::vector<Ranked> ranked;
+  for (std::size_t u = 0; u < count; ++u) ranked.push_back({depth[u] * count + u, {}, u});
+  std::sort(ranked.begin(), ranked.end());
+  const Edge edge = [&](std::size_t a, std::size_t b) { return edges.contains({a, b}); };
+  const IterationGraph made = graph_of(graph.units, ranked, edge);
+  return plan_of(graph.units, ranked, fill(made, bucket_bytes_max));
 }
 
 }  // namespace unisono::order

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "order/topo/plan.hpp"
 
 namespace unisono::order {
@@ -25,12 +27,18 @@ class PlanSlots {
 
   const TopoPlan& plan() const { return *plan_; }
   // False when the request is not the plan's, or its slot is taken.
-  bool fill(const Request& request, std::uint64_t turn);
+  bool fill(const Request& request, std::uint64_t turn, Time now);
+  // The first that the next bucket lacks; it lacks one.
+  const Request& first_missing() const;
   bool next_full() const { return missing_[next_ % missing_.size()] == 0; }
   std::size_t filled() const { return filled_; }
   std::uint64_t next() const { return next_; }
   // Gives out the next bucket with what is there; returns its tensors as planned.
   const std::vector<Request>& give_out();
+  // When what was given out last was submitted, by slot. After the last bucket of an iteration that
+  // is all of that iteration.
+  std::span<const Time> submitted() const { return given_at_; }
+  bool between_iterations() const { return next_ % missing_.size() == 0; }
   // Positions given out and not ended.
   std::size_t unended() const { return given_.size(); }
   std::uint64_t oldest() const { return next_ - given_.size(); }
@@ -47,6 +55,7 @@ class PlanSlots {
 
   std::shared_ptr<const TopoPlan> plan_;
   Turns turns_;
+  std::vector<Time> filled_at_, given_at_;  // by slot
   std::vector<std::uint32_t> missing_;  // by bucket
   std::size_t filled_ = 0;
   std::uint64_t next_ = 0;

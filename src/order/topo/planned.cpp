@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/check.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono::order {
 
@@ -18,7 +19,7 @@ void PlannedRun::submit(Request request, Time now) {
   ++turn_;
   // What is submitted after a join is for after the join, planned or not.
   joining_ |= request.kind == Collective::join;
-  if (joining_ || !slots_.fill(request, turn_)) extras_.emplace_back(turn_, std::move(request));
+  if (joining_ || !slots_.fill(request, turn_, now)) extras_.emplace_back(turn_, std::move(request));
 }
 
 void PlannedRun::nudged(std::uint64_t position) { nudge_ = std::max(nudge_, position + 1); }
@@ -37,10 +38,11 @@ Time PlannedRun::deadline() const {
 void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
   while (!stopped_at_) {
     if (slots_.next_full()) {
-      give_out(extras_.empty() ? PlanVote::run : PlanVote::run_then_stop, responses);
+      give_out(extras_.empty() && !drifted_ ? PlanVote::run : PlanVote::run_then_stop, responses);
       active_at_ = now;
     } else if (now >= stop_at()) {
       impatient_ = !member_left_ && !hurried() && slots_.filled() == 0;
+      if (!member_left_ && !hurried()) missed_ = slots_.first_missing().name;
       give_out(PlanVote::abort, responses);
     } else {
       return;
@@ -57,6 +59,18 @@ void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
   response.planned = true;
   response.vote = vote;
   responses.push_back(std::move(response));
+  if (vote == PlanVote::run && drift_ && slots_.between_iterations()) {
+    drifted_ |= drift_->passed(slots_.submitted());
+  }
+}
+
+std::string PlannedRun::why_stopped() const {
+  if (!extras_.empty()) return cat("'", extras_.front().second.name, "' is not in it");
+  if (drifted_) return "another one promises to end sooner";
+  if (member_left_) return "a rank left";
+  if (!stopped_at_) return {};
+  return missed_.empty() ? std::string("another rank ended it")
+                         : cat("'", missed_, "' was not submitted in time");
 }
 
 bool PlannedRun::ended(std::uint64_t sequence, PlanVote vote, Time now) {

@@ -4,7 +4,8 @@
 //
 //   what happens here                                  the next bucket goes out
 //   its slots are full                                 run
-//   ... and something came that is not in the plan     run_then_stop, and nothing after it
+//   ... and something came that is not in the plan,    run_then_stop, and nothing after it
+//       or another plan has become worth the change
 //   slots stay open although it is high time           abort, and nothing after it
 //
 // It is high time when nothing happened here for `patience` while something waits; with something
@@ -17,11 +18,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "model/response.hpp"
+#include "order/topo/learn/plan_drift.hpp"
 #include "order/topo/plan_slots.hpp"
 
 namespace unisono::order {
@@ -36,6 +39,9 @@ class PlannedRun {
   PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence, TopoTimes times,
              Time now);
 
+  // Ends the plan once another has become worth it. Before the first submission.
+  void watch(PlanDrift drift) { drift_.emplace(std::move(drift)); }
+
   std::uint64_t first_sequence() const { return first_sequence_; }
   void submit(Request request, Time now);
   // Another member will not go beyond this position.
@@ -48,6 +54,10 @@ class PlannedRun {
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
   // Returns whether the plan is over.
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
+
+  std::size_t buckets() const { return slots_.plan().size(); }
+  // What this member saw that ends the plan; empty while there is nothing.
+  std::string why_stopped() const;
 
   // After the plan is over.
   std::uint64_t next_sequence() const { return first_sequence_ + slots_.oldest(); }
@@ -74,6 +84,9 @@ class PlannedRun {
   std::uint64_t turn_ = 0;
   std::uint64_t nudge_ = 0;             // positions below this are to be given out soon
   std::optional<std::uint64_t> stopped_at_;
+  std::optional<PlanDrift> drift_;
+  bool drifted_ = false;
+  std::string missed_;                  // the tensor for which patience ran out here
   bool joining_ = false, member_left_ = false, impatient_ = false;
   Time active_at_;                      // when something last happened here
 };

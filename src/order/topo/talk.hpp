@@ -15,7 +15,7 @@
 
 #include "model/members.hpp"
 #include "order/order.hpp"
-#include "order/topo/iteration_learner.hpp"
+#include "order/topo/learn/iteration_learner.hpp"
 #include "order/topo/plan.hpp"
 
 namespace unisono::order {

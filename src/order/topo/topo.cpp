@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+// Long because one object goes through all states, and each change of state needs the others.
 #include "order/topo/topo.hpp"
 
 #include <algorithm>
@@ -11,8 +12,9 @@
 #include "base/data/text.hpp"
 #include "order/messages/messages.hpp"
 #include "order/switch/switchable_mail.hpp"
-#include "order/topo/iteration_learner.hpp"
-#include "order/topo/iteration_balance.hpp"
+#include "order/topo/learn/iteration_learner.hpp"
+#include "order/topo/learn/iteration_balance.hpp"
+#include "order/topo/plan_history.hpp"
 #include "order/topo/talk.hpp"
 
 namespace unisono::order {
@@ -22,6 +24,7 @@ namespace {
 constexpr std::string_view kConsentPrefix = "unisono.topo/";
 // A plan that lasted this many times the iterations it took to learn was worth it.
 constexpr std::uint64_t kWorthIt = 4;
+constexpr std::uint64_t kIterationsMax = 1 << 20;
 
 bool is_consent(std::string_view name) { return name.starts_with(kConsentPrefix); }
 
@@ -127,6 +130,12 @@ class Topo final : public Order {
 
   OrderCounts counts() const override { return OrderCounts(replaced_) += inner_->counts(); }
 
+  OrderState state() const override {
+    if (planned_) return history_.following(*planned_);
+    return history_.without(state_ == State::learning ? learn_.why_not(wanted_)
+                                                      : "a plan is being agreed on");
+  }
+
  private:
   enum class State { learning, proposing, adopted, planned };
   struct Given {                        // a response of the inner order that has not ended
@@ -141,7 +150,7 @@ class Topo final : public Order {
   }
 
   void negotiated(Request request, Time now) {
-    learn_.submitted(request);
+    learn_.submitted(request, now);
     if (request.kind == Collective::join) joining_ = request.name;
     inner_->submit(std::move(request), now);
   }
@@ -201,7 +210,8 @@ class Topo final : public Order {
     if (Status status = talk_.pass_on(of_all); !status) return status;
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
-      offer(arrange(units_, positions_, *of_all, policy_.bucket_bytes_max), now);
+      arranged_ = arrange(units_, positions_, *of_all, {policy_.arranger, policy_.bucket_bytes_max});
+      offer(arranged_.plan, now);
     }
     return {};
   }
@@ -274,6 +284,16 @@ class Topo final : public Order {
     learn_.restart();
     level_ = {};
     planned_.emplace(plan_, next_sequence_, TopoTimes{policy_.grace, patience_}, now);
+    history_.begun();
+    if (arranged_.iteration.arranger != nullptr) {
+      const auto learned = static_cast<std::uint64_t>(wanted_);
+      DriftRules rules = policy_.drift;
+      rules.iterations_min = iterations_min_ == 0 ? 0 : std::max(iterations_min_, kWorthIt * learned);
+      planned_->watch(
+          PlanDrift(std::move(arranged_.iteration), std::move(arranged_.unit_of), rules));
+      iterations_min_ = std::min(2 * iterations_min_, kIterationsMax);
+    }
+    arranged_ = {};
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
     if (early_nudge_ && early_nudge_->attempt == attempt_) planned_->nudged(early_nudge_->position);
     if (!left_.empty() || leaving_) planned_->member_left();
@@ -281,6 +301,7 @@ class Topo final : public Order {
 
   void fall_back(Time now) {
     next_sequence_ = planned_->next_sequence();
+    history_.ended(*planned_);
     const auto learned = static_cast<std::uint64_t>(wanted_);
     const bool worth_it = planned_->iterations() >= kWorthIt * learned;
     if (planned_->was_impatient()) patience_ *= 2;
@@ -348,6 +369,8 @@ class Topo final : public Order {
   int doublings_ = 0;
   std::vector<TopoUnit> units_;         // on the first member: what to plan
   std::vector<std::vector<std::uint32_t>> positions_;
+  Arranged arranged_;                   // the same, once offered
+  std::uint64_t iterations_min_ = policy_.drift.iterations_min;
   std::shared_ptr<const TopoPlan> plan_;  // while proposing, adopted and planned
   bool consent_due_ = false, consent_waits_ = false;
   std::optional<std::string> joining_;  // this member's join, in the inner order
@@ -357,6 +380,7 @@ class Topo final : public Order {
   std::deque<Given> given_;
   std::uint64_t next_sequence_;
   OrderCounts replaced_;                // of the inner orders before this one
+  PlanHistory history_;
   std::vector<Rank> left_;
   bool leaving_ = false;                // this member is about to leave
   Status fault_;                        // found outside receive(), told at the next
@@ -374,12 +398,17 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings, TopoPo
 std::unique_ptr<Order> make_topo(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.pool = settings.topo_pool;
+  policy.arranger = settings.arranger;
+  policy.bucket_bytes_max = settings.bucket_bytes_max;
+  policy.given = settings.given;
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
 
 std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.name = "auto";
+  policy.bucket_bytes_max = settings.bucket_bytes_max;
+  policy.arranger = settings.arranger;
   policy.pool = settings.topo_pool;
   policy.learn_first = 3 * settings.learn_steps;
   policy.doublings_max = 10;

@@ -15,6 +15,7 @@
 //              something else was answered                           learning
 //   planned    a bucket ended with a vote other than run             learning
 //
+// The first member also ends a plan when another has become worth the change (plan_drift.hpp).
 // While planned, what is not in the plan waits; see planned.hpp for how a plan ends.
 #pragma once
 
@@ -34,12 +35,15 @@ struct TopoPolicy {
   int learn_first = 0;                  // iterations before the first plan; 0 = learn_steps
   // Each plan that broke early doubles the iterations wanted for the next, this many times.
   int doublings_max = 3;
-  std::size_t bucket_bytes_max = std::size_t{8} << 20;
+  std::size_t bucket_bytes_max = std::size_t{8} << 20;  // where there is no arranger
   Nanos grace{2'000'000};               // for slots to fill once the plan is known to end
   // A graph the framework knows, instead of learning the first plan. All members pass one or none;
   // the first member's counts.
   std::shared_ptr<const TopoGraph> given;
   std::shared_ptr<TopoPool> pool;       // may be null
+  // What shares a bucket; may be null.
+  std::shared_ptr<const IterationArranger> arranger;
+  DriftRules drift;                     // when another arrangement is worth a change
 };
 
 using OrderFactory = std::function<std::unique_ptr<Order>(Members, OrderSettings)>;

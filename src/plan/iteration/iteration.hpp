@@ -26,6 +26,9 @@ struct IterationTensor {
   std::int64_t bytes = 0;
   double forward_s = 0;                 // of the next forward pass, that needs this tensor
   int group = -1;                       // -1: none
+  // The first tensor with which this one may share a bucket; its own number where it goes alone or
+  // begins a bucket. Buckets of all planners keep to it, those of two-phase and priority excepted.
+  std::size_t joins_from = 0;
 };
 
 // How a bucket travels. The costs outlive the problem.

@@ -10,6 +10,9 @@
 // finish[i], so the best of them has the least finish[i] - b * sum[i]; k only grows with j, so
 // these are the minima of a window that moves to the right, kept in a deque.
 //
+// Where a tensor may not share a bucket with all before it, the i below the first it may share with
+// drop out; that first never falls either.
+//
 // Ties: the smallest i from k on, hence the longest last bucket; then the first method.
 #include <algorithm>
 #include <limits>
@@ -34,7 +37,7 @@ Arrangement best_of(const IterationProblem& problem, std::span<const std::size_t
     const double ready = profile.ready_s[j - 1];
     while (k + 1 < j && finish[k + 1] <= ready) ++k;
     double best = kNever;
-    for (std::size_t i = k; i < j; ++i) {
+    for (std::size_t i = std::max(k, profile.first[j]); i < j; ++i) {
       const std::int64_t bytes = profile.bytes(i, j);
       for (const std::size_t m : usable) {
         const Method& method = problem.methods[m];
@@ -72,12 +75,14 @@ Arrangement merged_for_line(const IterationProblem& problem, Line line) {
   for (std::size_t j = 1; j <= count; ++j) {
     const double ready = profile.ready_s[j - 1];
     while (k + 1 < j && finish[k + 1] <= ready) ++k;
-    while (head < window.size() && window[head] <= k) ++head;
+    const std::size_t first = profile.first[j];
+    while (head < window.size() && (window[head] <= k || window[head] < first)) ++head;
     const auto end_from = [&](std::size_t i) {
       return std::max(finish[i], ready) + line.seconds(profile.bytes(i, j));
     };
-    std::size_t best = k;
-    finish[j] = end_from(k);
+    // Below the first, k stands for nothing; then the window holds at least the tensor before j.
+    std::size_t best = k >= first ? k : window[head];
+    finish[j] = end_from(best);
     if (head < window.size() && end_from(window[head]) < finish[j]) {
       best = window[head];
       finish[j] = end_from(best);

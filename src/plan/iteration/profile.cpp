@@ -13,11 +13,15 @@ Profile::Profile(const IterationProblem& problem) {
   ready_s.reserve(problem.tensors.size());
   sum.reserve(problem.tensors.size() + 1);
   sum.push_back(0);
+  first.assign(1, 0);
+  first.reserve(problem.tensors.size() + 1);
   double latest = 0;
   for (const IterationTensor& tensor : problem.tensors) {
     latest = std::max(latest, tensor.ready_s);
     ready_s.push_back(latest);
     sum.push_back(sum.back() + tensor.bytes);
+    UNISONO_CHECK(tensor.joins_from < ready_s.size());
+    first.push_back(std::max(first.back(), tensor.joins_from));
   }
 }
 

@@ -15,9 +15,11 @@ struct Profile {
 
   std::size_t count() const { return ready_s.size(); }
   std::int64_t bytes(std::size_t begin, std::size_t end) const { return sum[end] - sum[begin]; }
+  bool may_share(std::size_t begin, std::size_t end) const { return first[end] <= begin; }
 
   std::vector<double> ready_s;          // never falls
   std::vector<std::int64_t> sum;        // of the bytes of the first so many tensors
+  std::vector<std::size_t> first;       // where a bucket may begin that ends here; never falls
 };
 
 // Adds one bucket after the other and keeps when the channel is free.

@@ -18,6 +18,12 @@ Arrangement arrange_wfbp(const IterationProblem& problem, const IterationSetting
 Arrangement arrange_single(const IterationProblem& problem, const IterationSettings&) {
   const Profile profile(problem);
   BucketRow row(problem, profile);
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < profile.count(); ++i) {
+    if (profile.may_share(begin, i + 1)) continue;
+    row.add(i);
+    begin = i;
+  }
   if (profile.count() > 0) row.add(profile.count());
   return row.take();
 }
@@ -33,7 +39,8 @@ Arrangement arrange_threshold(const IterationProblem& problem, const IterationSe
     limit = settings.fusion_bytes;
   };
   for (std::size_t i = 0; i < profile.count(); ++i) {
-    if (!settings.reach_limit && i > begin && profile.bytes(begin, i + 1) > limit) close(i);
+    const bool passes = !settings.reach_limit && profile.bytes(begin, i + 1) > limit;
+    if (i > begin && (passes || !profile.may_share(begin, i + 1))) close(i);
     if (settings.reach_limit && profile.bytes(begin, i + 1) >= limit) close(i + 1);
   }
   if (begin < profile.count()) row.add(profile.count());
@@ -44,10 +51,15 @@ Arrangement arrange_threshold(const IterationProblem& problem, const IterationSe
 Arrangement arrange_groups(const IterationProblem& problem, const IterationSettings&) {
   const Profile profile(problem);
   BucketRow row(problem, profile);
+  std::size_t begin = 0;
   for (std::size_t i = 0; i < profile.count(); ++i) {
     const int group = problem.tensors[i].group;
     const bool last = i + 1 == profile.count();
-    if (last || group < 0 || problem.tensors[i + 1].group != group) row.add(i + 1);
+    if (last || group < 0 || problem.tensors[i + 1].group != group ||
+        !profile.may_share(begin, i + 2)) {
+      row.add(i + 1);
+      begin = i + 1;
+    }
   }
   return row.take();
 }
@@ -68,7 +80,7 @@ Arrangement arrange_greedy(const IterationProblem& problem, const IterationSetti
     const std::int64_t open = profile.bytes(begin, next), more = problem.tensors[next].bytes;
     const double saved = line ? line->latency_s
                               : cost.seconds(open) + cost.seconds(more) - cost.seconds(open + more);
-    if (profile.ready_s[next] - start < saved) {
+    if (profile.may_share(begin, next + 1) && profile.ready_s[next] - start < saved) {
       start = std::max(start, profile.ready_s[next]);
     } else {
       row.add(next);

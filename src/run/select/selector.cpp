@@ -142,6 +142,26 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   return state;
 }
 
+double Selector::predict_s(std::size_t bytes) const {
+  if (!parts_.network->usable || layout_.n < 2) return 0;
+  const SizeClass of{.power = SizeClass::power_of(bytes)};
+  const auto corrections = corrections_.find(of.kind);
+  const auto seconds = [&](std::string_view name) {
+    const double raw = cost::predict(of.kind, name, layout_, bytes, parts_.network->costs);
+    return corrections == corrections_.end()
+               ? raw
+               : corrections->second.corrected(name, of.power, raw);
+  };
+  const auto known = states_.find(of);
+  if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);
+  double best = 0;
+  for (const std::string_view name :
+       move::algorithm_candidates(of.kind, context_, of.dtype, bytes)) {
+    best = best == 0 ? seconds(name) : std::min(best, seconds(name));
+  }
+  return best;
+}
+
 int Selector::remembered(const Choice& choice) const {
   return number_of_algorithm(
       parts_.remembered->find(layout_, parts_.host != nullptr, choice.of));

@@ -80,6 +80,9 @@ class Selector {
   // it does not know.
   int remembered(const Choice& choice) const;
   void learn(const Choice& choice, const TrialResult& result);
+  // What an allreduce of plain floats takes by the algorithm that is likely to carry it; 0 when
+  // nothing was measured.
+  double predict_s(std::size_t bytes) const;
 
   static constexpr int kRunsEach = 3;
   // What the fixed rules say is kept unless another is faster by more than chance.

@@ -11,6 +11,7 @@
 #include "base/testing/effort.hpp"
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
+#include "order/topo/testing/any_arranger.hpp"
 #include "order/topo/testing/net.hpp"
 #include "order/testing/virtual_net.hpp"
 
@@ -75,6 +76,10 @@ class Schedule {
     TopoPolicy policy;
     policy.bucket_bytes_max = std::size_t{16} << (4 * rng_.below(2));
     if (rng_.below(4) == 0) policy.given = given();
+    if (rng_.below(2) == 0) {
+      policy.arranger = std::make_shared<AnyArranger>(rng_());
+      policy.drift = {.watched = 1, .in_a_row = 1, .worth_it = 1, .iterations_min = 0};
+    }
     static constexpr const char* kStrategies[] = {"coordinator", "tree", "cache", "topo"};
     const std::string first = fault_ == Fault::switches ? kStrategies[rng_.below(4)] : "topo";
     const OrderFactory inner = rng_.below(2) == 0 ? make_coordinator : make_cache;

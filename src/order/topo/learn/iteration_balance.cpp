@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "order/topo/iteration_balance.hpp"
+#include "order/topo/learn/iteration_balance.hpp"
 
 #include <algorithm>
 
-#include "order/topo/iteration_learner.hpp"
+#include "order/topo/learn/iteration_learner.hpp"
 
 namespace unisono::order {
 

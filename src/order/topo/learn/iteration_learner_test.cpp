@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "order/topo/iteration_learner.hpp"
+#include "order/topo/learn/iteration_learner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 // One member's program and what is answered, move by move.
 class Watcher {
  public:
-  void submit(const std::string& name) { learn.submitted(tensor_request(name)); }
+  void submit(const std::string& name) { learn.submitted(tensor_request(name), Time{0}); }
   void answer(const std::vector<Request>& tensors) {
     Response response;
     response.sequence = next_++;
@@ -93,17 +93,40 @@ TEST(IterationLearner, AGroupIsNeededThroughAnyOfItsTensorsAndSubmittedWithItsLa
   Watcher w;
   for (int i = 0; i < 3; ++i) {
     const auto first = group_request("g", {"m", "n"}), second = group_request("h", {"x", "y"});
-    for (const Request& request : first) w.learn.submitted(request);
-    w.learn.submitted(second[0]);
+    for (const Request& request : first) w.learn.submitted(request, Time{0});
+    w.learn.submitted(second[0], Time{0});
     w.answer(first);
     w.look("n");
-    w.learn.submitted(second[1]);
+    w.learn.submitted(second[1], Time{0});
     w.answer(second);
   }
   EXPECT_THAT(w.learn.lesson(1).needs, ElementsAre(IsEmpty(), ElementsAre(0, 1)));
 }
 
-Lesson lesson_of(std::vector<std::vector<std::uint32_t>> needs) { return {3, 4, std::move(needs)}; }
+Lesson lesson_of(std::vector<std::vector<std::uint32_t>> needs) {
+  std::vector<std::uint64_t> ready(needs.size(), 7);
+  return {3, 4, std::move(needs), std::move(ready)};
+}
+
+TEST(IterationLearner, AUnitIsReadyAtTheMedianOfItsIterationsAndOfMembersWithTheLast) {
+  Watcher w;
+  const auto iteration = [&](std::uint64_t begin_ns, std::uint64_t b_ns) {
+    const auto at = [&](std::uint64_t ns) {
+      return Time{} + Nanos(static_cast<std::int64_t>(begin_ns + ns));
+    };
+    w.learn.submitted(tensor_request("a"), at(0));
+    w.learn.submitted(tensor_request("b"), at(b_ns));
+    w.answer("a");
+    w.answer("b");
+  };
+  for (const std::uint64_t b_ns : {900, 300, 100, 0}) iteration(5000 * (b_ns + 1), b_ns);
+  Lesson lesson = w.learn.lesson(3);
+  EXPECT_EQ(lesson.ready_ns, (std::vector<std::uint64_t>{0, 300}));
+  Lesson other = lesson;
+  other.ready_ns = {50, 200};
+  ASSERT_TRUE(lesson.merge(other));
+  EXPECT_EQ(lesson.ready_ns, (std::vector<std::uint64_t>{50, 300}));
+}
 
 TEST(TopoLesson, UnitesWhatAnyMemberNeeds) {
   Rng rng(5);

@@ -32,8 +32,11 @@ struct Lesson {
   std::uint64_t digest = 0;             // of units and positions: equal on all members
   // By unit: the runs of units it may need, as begin, end, begin, end, ... in order, none empty.
   std::vector<std::vector<std::uint32_t>> needs;
+  // By unit: when it was submitted, in nanoseconds since the first of its iteration was. Of one
+  // member the median of the iterations; of many, that of the last of them.
+  std::vector<std::uint64_t> ready_ns;
 
-  // Adds what the other needs. Returns false when they are not about the same iterations.
+  // Adds what the other needs, and waits for its tensors. Returns false when they are not about the same iterations.
   bool merge(const Lesson& other);
   // Whether unit `to` may need unit `from`.
   bool edge(std::size_t from, std::size_t to) const;
@@ -53,7 +56,9 @@ class IterationLearner {
   // Forgets the iterations, at the same response everywhere.
   void restart();
   // Inputs that only this member sees, in the order in which they happened.
-  void submitted(const Request& request) { submitted_at_[name_hash(request)] = seen_; }
+  void submitted(const Request& request, Time now) {
+    submitted_at_[name_hash(request)] = {seen_, now};
+  }
   void observed(std::uint64_t sequence);
   // Input that all members see alike. Returns how many equal iterations in a row have been closed,
   // when this response closes one; 0 when it does not.
@@ -63,36 +68,46 @@ class IterationLearner {
   Lesson lesson(std::uint64_t attempt) const;
   // By iteration: the position of each unit among the responses.
   std::vector<std::vector<std::uint32_t>> positions() const;
+  // Why there are not yet so many equal iterations, for people.
+  std::string why_not(int wanted) const;
   const std::vector<TopoUnit>& units() const { return first_.units; }
 
  private:
   struct Iteration {
     bool pure = true;                   // nothing but what can be planned
+    std::string odd;                    // the first that cannot, or that the one before had not
     std::unordered_map<std::uint64_t, std::uint32_t> place;  // by the unit's name
     std::vector<std::uint64_t> names, signatures, sequences;
     // Moments count observations: A was seen before B was submitted when A's is less than B's.
     std::vector<std::uint64_t> seen_at, submitted_at;
+    std::vector<Time> ready_at;
     std::vector<TopoUnit> units;
   };
   struct Row {                          // an iteration, by unit
     std::vector<std::uint32_t> positions;
-    std::vector<std::uint64_t> seen_at, submitted_at;
+    std::vector<std::uint64_t> seen_at, submitted_at, ready_ns;
     std::uint64_t first_seen_at;
   };
   static std::uint64_t name_hash(const Request& request);
   bool repeats_first() const;
   int close();
-  std::uint64_t take_moment(const Response& response);
+  struct Submitted {
+    std::uint64_t moment = 0;
+    Time at{};
+  };
+  Submitted take_submitted(const Response& response);
+  std::uint64_t median_ready_ns(std::size_t unit) const;
   std::vector<std::uint32_t> needs(std::size_t unit) const;
 
   std::size_t kept_;
   bool keeps_requests_;
-  std::unordered_map<std::uint64_t, std::uint64_t> submitted_at_;  // by name, unanswered
+  std::unordered_map<std::uint64_t, Submitted> submitted_at_;  // by name, unanswered
   std::uint64_t seen_ = 0;              // observations so far
   Iteration current_;
   Iteration first_;                     // of the equal ones
   std::deque<Row> rows_;                // the last of the equal ones
   int equal_ = 0;
+  std::string odd_;                     // what kept the last iteration from being equal
 };
 
 }  // namespace unisono::order

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "order/topo/iteration_learner.hpp"
+#include "order/topo/learn/iteration_learner.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "base/data/hash.hpp"
+#include "base/data/text.hpp"
 
 namespace unisono::order {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 using Runs = std::vector<std::uint32_t>;
 
 constexpr std::uint64_t kUnseen = UINT64_MAX;
+// A day: what is later in an iteration is not worth planning for, and sums stay far from overflow.
+constexpr std::uint64_t kReadyMax = 86'400'000'000'000;
 // Max bounds in all runs of a lesson: 1 MiB of them.
 constexpr std::size_t kBoundsMax = std::size_t{1} << 18;
 
@@ -42,11 +45,26 @@ Runs unite(const Runs& a, const Runs& b) {
   return out;
 }
 
+std::string why_unplannable(const Response& response) {
+  if (!response.error.ok()) return cat("'", response.error.culprit().tensor, "' failed");
+  if (!response.absent.empty()) return "a rank has joined";
+  if (response.tensors.empty()) return "an operation without tensors is not planned";
+  const Request& first = response.tensors.front();
+  if (!plannable(response.tensors)) {
+    return cat("'", first.name, "', ", name_of(first.kind), " of ", name_of(first.dtype),
+               ", is not planned");
+  }
+  return cat("more than ", kTopoUnitsMax, " operations without one that repeats");
+}
+
 }  // namespace
 
 bool Lesson::merge(const Lesson& other) {
   if (attempt != other.attempt || digest != other.digest) return false;
-  if (needs.size() != other.needs.size()) return false;
+  if (needs.size() != other.needs.size() || ready_ns.size() != other.ready_ns.size()) return false;
+  for (std::size_t unit = 0; unit < ready_ns.size(); ++unit) {
+    ready_ns[unit] = std::max(ready_ns[unit], other.ready_ns[unit]);
+  }
   for (std::size_t unit = 0; unit < needs.size(); ++unit) {
     needs[unit] = unite(needs[unit], other.needs[unit]);
   }
@@ -74,6 +92,7 @@ void Lesson::encode(ByteWriter& out) const {
   out.put(digest);
   out.put(static_cast<std::uint32_t>(needs.size()));
   for (const Runs& runs : needs) out.put_list(runs);
+  out.put_list(ready_ns);
 }
 
 Lesson Lesson::decode(ByteReader& in) {
@@ -86,6 +105,9 @@ Lesson Lesson::decode(ByteReader& in) {
     lesson.needs.push_back(in.get_list<std::uint32_t>());
     if (!well_formed(lesson.needs.back(), units)) in.fail();
   }
+  lesson.ready_ns = in.get_list<std::uint64_t>();
+  if (lesson.ready_ns.size() != units) in.fail();
+  for (std::uint64_t& ready : lesson.ready_ns) ready = std::min(ready, kReadyMax);
   return lesson;
 }
 
@@ -93,6 +115,7 @@ void IterationLearner::restart() {
   current_ = {};
   first_ = {};
   rows_.clear();
+  odd_.clear();
   equal_ = 0;
 }
 
@@ -110,15 +133,16 @@ void IterationLearner::observed(std::uint64_t sequence) {
 }
 
 // When the response's tensors were submitted; a group counts from its last tensor.
-std::uint64_t IterationLearner::take_moment(const Response& response) {
-  std::uint64_t moment = 0;
+IterationLearner::Submitted IterationLearner::take_submitted(const Response& response) {
+  Submitted last;
   for (const Request& tensor : response.tensors) {
     const auto it = submitted_at_.find(name_hash(tensor));
     if (it == submitted_at_.end()) continue;
-    moment = std::max(moment, it->second);
+    last.moment = std::max(last.moment, it->second.moment);
+    last.at = std::max(last.at, it->second.at);
     submitted_at_.erase(it);
   }
-  return moment;
+  return last;
 }
 
 int IterationLearner::answered(const Response& response) {
@@ -128,6 +152,7 @@ int IterationLearner::answered(const Response& response) {
     for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
     if (current_.names.size() >= kTopoUnitsMax) current_ = {};
     current_.pure = false;
+    if (current_.odd.empty()) current_.odd = why_unplannable(response);
     return 0;
   }
   const auto first = std::min_element(
@@ -140,8 +165,18 @@ int IterationLearner::answered(const Response& response) {
     signature += signature_of(tensor) ^ hash_text(tensor.name, 1);
   }
   const int closed = current_.place.contains(name) ? close() : 0;
+  if (current_.odd.empty() && equal_ > 0) {
+    const auto known = first_.place.find(name);
+    if (known == first_.place.end()) {
+      current_.odd = cat("'", first->name, "' was not in the iteration before");
+    } else if (first_.signatures[known->second] != signature) {
+      current_.odd = cat("'", first->name, "' is not what it was in the iteration before");
+    }
+  }
   current_.seen_at.push_back(kUnseen);
-  current_.submitted_at.push_back(take_moment(response));
+  const Submitted submitted = take_submitted(response);
+  current_.submitted_at.push_back(submitted.moment);
+  current_.ready_at.push_back(submitted.at);
   current_.place.emplace(name, static_cast<std::uint32_t>(current_.names.size()));
   current_.names.push_back(name);
   current_.signatures.push_back(signature);
@@ -168,7 +203,12 @@ bool IterationLearner::repeats_first() const {
 int IterationLearner::close() {
   const bool repeated = current_.pure && repeats_first();
   Iteration done = std::exchange(current_, {});
+  odd_ = done.odd;
   if (!repeated) {
+    if (odd_.empty() && equal_ > 0) {
+      odd_ = cat("the last iteration had ", done.names.size(), " operations and the one before ",
+                 first_.names.size());
+    }
     rows_.clear();
     first_ = std::move(done);
     equal_ = 0;
@@ -177,13 +217,15 @@ int IterationLearner::close() {
   const Iteration& seen = repeated ? done : first_;
   const std::size_t units = seen.names.size();
   Row row{std::vector<std::uint32_t>(units), std::vector<std::uint64_t>(units),
-          std::vector<std::uint64_t>(units),
+          std::vector<std::uint64_t>(units), std::vector<std::uint64_t>(units),
           *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
+  const Time begin = *std::min_element(seen.ready_at.begin(), seen.ready_at.end());
   for (std::size_t i = 0; i < units; ++i) {
     const std::uint32_t unit = first_.place.find(seen.names[i])->second;
     row.positions[unit] = static_cast<std::uint32_t>(i);
     row.seen_at[unit] = seen.seen_at[i];
     row.submitted_at[unit] = seen.submitted_at[i];
+    row.ready_ns[unit] = static_cast<std::uint64_t>((seen.ready_at[i] - begin).count());
   }
   rows_.push_back(std::move(row));
   if (rows_.size() > kept_) rows_.pop_front();
@@ -217,6 +259,20 @@ std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
   return runs;
 }
 
+std::string IterationLearner::why_not(int wanted) const {
+  const std::string seen = cat(std::min(equal_, wanted), " of ", wanted, " equal iterations seen");
+  const std::string& odd = current_.pure ? odd_ : current_.odd;
+  return odd.empty() ? seen : cat(seen, "; ", odd);
+}
+
+std::uint64_t IterationLearner::median_ready_ns(std::size_t unit) const {
+  std::vector<std::uint64_t> ready;
+  for (const Row& row : rows_) ready.push_back(row.ready_ns[unit]);
+  const auto middle = ready.begin() + static_cast<std::ptrdiff_t>(ready.size() / 2);
+  std::nth_element(ready.begin(), middle, ready.end());
+  return std::min(*middle, kReadyMax);
+}
+
 Lesson IterationLearner::lesson(std::uint64_t attempt) const {
   Lesson lesson;
   lesson.attempt = attempt;
@@ -227,6 +283,7 @@ Lesson IterationLearner::lesson(std::uint64_t attempt) const {
   }
   for (std::size_t unit = 0; unit < first_.names.size(); ++unit) {
     lesson.needs.push_back(needs(unit));
+    lesson.ready_ns.push_back(median_ready_ns(unit));
   }
   lesson.shorten();
   return lesson;

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Arranges what the order has learned of an iteration by one of the planners of this folder.
+//
+// The units are brought into one line that keeps to their edges: as they become ready, of those
+// ready together the more urgent first. The planner then cuts the line into buckets, where a cut
+// must be: between kinds, around what travels alone, where an edge runs, and, for all but `single`,
+// before a bucket would hold more than fusion_bytes.
+//
+// `priority` makes the line itself by what is urgent: whenever the channel is free, the most urgent
+// of what is ready goes next, with as much of what follows it as fits into a partition. Callers cut
+// their tensors into such partitions themselves, so units are never cut here.
+// Pure but for the costs, which are asked for each time; thread: the one that asks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/iteration/iteration_graph.hpp"
+#include "plan/iteration/costs.hpp"
+#include "plan/iteration/iteration.hpp"
+
+namespace unisono::plan {
+
+using CostsNow = std::function<std::unique_ptr<SizeCost>()>;
+
+// Null when there is no such planner, or when it arranges more than allreduces (two-phase).
+std::unique_ptr<IterationArranger> make_arranger(std::string_view planner,
+                                                 const IterationSettings& settings, CostsNow costs);
+
+}  // namespace unisono::plan

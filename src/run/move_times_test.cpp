@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run/move_times.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unisono::run {
+namespace {
+
+double line(std::int64_t bytes) { return 1e-5 + 1e-9 * static_cast<double>(bytes); }
+
+double at(const std::vector<MoveTimes::Point>& points, std::int64_t bytes) {
+  for (const MoveTimes::Point& point : points) {
+    if (point.bytes == bytes) return point.seconds;
+  }
+  return -1;
+}
+
+TEST(MoveTimes, AreThoseOfTheModelBeforeAnythingWasMeasured) {
+  const auto points = MoveTimes().points(line);
+  ASSERT_EQ(points.size(), 21u);
+  for (const auto& point : points) EXPECT_DOUBLE_EQ(point.seconds, line(point.bytes));
+}
+
+TEST(MoveTimes, TheNearestMeasuredSizeCorrectsTheModel) {
+  MoveTimes times;
+  times.note(1 << 12, Nanos(static_cast<std::int64_t>(2e9 * line(1 << 12))));
+  times.note(1 << 20, Nanos(static_cast<std::int64_t>(4e9 * line(1 << 20))));
+  const auto points = times.points(line);
+  EXPECT_NEAR(at(points, 1 << 12) / line(1 << 12), 2, 1e-3);
+  EXPECT_NEAR(at(points, 1 << 20) / line(1 << 20), 4, 1e-3);
+  EXPECT_NEAR(at(points, 1 << 10) / line(1 << 10), 2, 1e-3);
+  EXPECT_NEAR(at(points, 1 << 28) / line(1 << 28), 4, 1e-3);
+}
+
+TEST(MoveTimes, TheLeastOfTheLastFewCountsAndOldOnesAreForgotten) {
+  MoveTimes times;
+  const auto note = [&](double factor) {
+    times.note(1 << 16, Nanos(static_cast<std::int64_t>(factor * 1e9 * line(1 << 16))));
+  };
+  note(1);
+  for (const double late : {30.0, 2.0, 9.0}) note(late);
+  EXPECT_NEAR(at(times.points(line), 1 << 16) / line(1 << 16), 1, 1e-3);
+  for (int i = 0; i < 8; ++i) note(3);
+  EXPECT_NEAR(at(times.points(line), 1 << 16) / line(1 << 16), 3, 1e-3);
+}
+
+TEST(MoveTimes, EmptyAndHugeBucketsDoNoHarm) {
+  MoveTimes times;
+  times.note(0, Nanos(5));
+  times.note(7, Nanos(0));
+  times.note(std::size_t{1} << 40, Nanos(5'000'000'000));
+  for (const auto& point : times.points(line)) EXPECT_GT(point.seconds, 0);
+}
+
+}  // namespace
+}  // namespace unisono::run

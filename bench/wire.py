@@ -40,7 +40,7 @@ UNISONO = ROOT / ".venv" / "bin" / "unisono"
 BODY = """
 import sys, time, numpy as np
 size, times = int(sys.argv[1]), int(sys.argv[2])
-WARM = 12  # in the first operations of a size algorithms may be on trial
+WARM = 14  # in the first operations of a size algorithms may be on trial
 {start}
 data = np.ones(size // 4, np.float32)
 for turn in range(times + WARM):
@@ -76,7 +76,7 @@ import sys, numpy as np, unisono
 with unisono.Engine() as engine:
     for size in map(int, sys.argv[1].split(",")):
         data = np.ones(max(size // 4, 1), np.float32)
-        for turn in range(12):
+        for turn in range(14):
             engine.allreduce_(data, name="x", op=unisono.Max)
     if engine.rank() == 0:
         print(engine.explain())

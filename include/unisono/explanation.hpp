@@ -41,7 +41,9 @@ struct AlgorithmChoice {
   std::string algorithm;                    // what runs now
   bool frozen = false;                      // and from now on
   std::string reason;                       // in a sentence
+  std::uint64_t bytes = 0;                  // for which times are predicted; 0: none are
   std::vector<AlgorithmTrial> candidates;   // the best prediction first
+  std::vector<AlgorithmTrial> others;       // predicted to take too long for a trial
 };
 
 struct UNISONO_API Explanation {

@@ -284,6 +284,8 @@ double predict_alltoall(std::string_view algorithm, const Layout& layout, std::s
   return predicted(kAlltoallForms, algorithm, layout, bytes, costs);
 }
 
+int barrier_steps(int members) { return rounds_up(members); }
+
 double predict(Collective kind, std::string_view algorithm, const Layout& layout,
                std::size_t bytes, const Costs& costs) {
   switch (kind) {

@@ -31,6 +31,8 @@ double predict_alltoall(std::string_view algorithm, const Layout& layout, std::s
 // Of any of these kinds.
 double predict(Collective kind, std::string_view algorithm, const Layout& layout,
                std::size_t bytes, const Costs& costs);
+// Messages that a barrier of up to 32 members waits for, one after the other.
+int barrier_steps(int members);
 // Bytes of data that all members together send as messages. With parts of any sizes, but where
 // "halving" brings the number of members down to a power of two, and of an alltoall.
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,

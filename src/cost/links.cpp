@@ -22,6 +22,12 @@ double median_or(std::vector<double> figures, double otherwise) {
   return figures[(figures.size() - 1) / 2];
 }
 
+double along_the_line(const Points& points, std::size_t i) {
+  const auto bytes = [](std::size_t at) { return static_cast<double>(kPointBytes[at]); };
+  const double slope = (points[i - 1] - points[i - 2]) / (bytes(i - 1) - bytes(i - 2));
+  return points[i - 1] + slope * (bytes(i) - bytes(i - 1));
+}
+
 }  // namespace
 
 std::string_view link_name(LinkClass link) {
@@ -44,11 +50,17 @@ double LinkCost::per_byte() const {
          static_cast<double>(kPointBytes[last] - kPointBytes[last - 1]);
 }
 
+void Costs::refine_steps(LinkClass link, double step_s) {
+  Points& points = links[static_cast<std::size_t>(link)].points;
+  const double more = std::max(step_s - points.front(), 0.0);
+  for (double& seconds : points) seconds += more;
+}
+
 Costs typical_costs() {
   Costs costs;
-  costs.links[0] = {{2e-6, 4e-6, 20e-6, 70e-6}};
-  costs.links[1] = {{10e-6, 14e-6, 40e-6, 120e-6}};
-  costs.links[2] = {{30e-6, 66e-6, 590e-6, 2270e-6}};  // 1 Gbit/s
+  costs.links[0] = {{2e-6, 4e-6, 20e-6, 70e-6, 270e-6}};
+  costs.links[1] = {{10e-6, 14e-6, 40e-6, 120e-6, 440e-6}};
+  costs.links[2] = {{30e-6, 66e-6, 590e-6, 2270e-6, 8990e-6}};  // 1 Gbit/s
   costs.reduce_per_byte = 1e-10;
   return costs;
 }
@@ -77,10 +89,14 @@ Costs agreed_costs(std::span<const Measurement> measurements) {
   Costs costs = typical_costs();
   for (std::size_t link = 0; link < kLinkClasses; ++link) {
     Points& points = costs.links[link].points;
+    std::size_t measured = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       std::vector<double> found;
       for (const Measurement& each : measurements) found.push_back(each.seconds[link][i]);
-      points[i] = median_or(std::move(found), points[i]);
+      const double along = i > 1 && measured > 1 ? along_the_line(points, i) : points[i];
+      const double median = median_or(std::move(found), 0);
+      points[i] = median > 0 ? median : along;
+      if (median > 0) ++measured;
       if (i > 0) points[i] = std::max(points[i], points[i - 1]);
     }
   }

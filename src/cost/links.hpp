@@ -20,7 +20,7 @@ inline constexpr std::size_t kLinkClasses = 3;
 std::string_view link_name(LinkClass link);
 
 // The sizes that are measured; between two of them time grows in a straight line.
-inline constexpr std::array<std::size_t, 4> kPointBytes{8, 4 << 10, 64 << 10, 256 << 10};
+inline constexpr std::array<std::size_t, 5> kPointBytes{8, 4 << 10, 64 << 10, 256 << 10, 1 << 20};
 using Points = std::array<double, kPointBytes.size()>;  // seconds for each
 
 struct LinkCost {
@@ -36,6 +36,9 @@ struct Costs {
   double reduce_per_byte = 0;
 
   const LinkCost& of(LinkClass link) const { return links[static_cast<std::size_t>(link)]; }
+  // A step of a running engine takes so long: more than the shortest message took while nothing else
+  // was done. Longer messages take as much more.
+  void refine_steps(LinkClass link, double step_s);
 };
 
 // Figures of a common machine, for what nobody could measure.
@@ -49,7 +52,8 @@ struct Measurement {
 std::vector<std::byte> encode_measurement(const Measurement& measurement);
 // None when the bytes are no measurement.
 std::optional<Measurement> decode_measurement(std::span<const std::byte> bytes);
-// The median of what the ranks found, figure by figure; a longer message never takes less.
+// The median of what the ranks found, figure by figure; a longer message never takes less. Sizes that
+// nobody had the time to measure follow the line of those before.
 Costs agreed_costs(std::span<const Measurement> measurements);
 
 }  // namespace unisono::cost

@@ -32,13 +32,17 @@ std::string lines_of(const AlgorithmChoice& choice) {
       cat("  ", choice.collective, ", set ", choice.set, choice.channel > 0 ? cat(", channel ", choice.channel) : "", ", ",
           size_text(choice.bytes_min), " up to ", size_text(choice.bytes_max + 1),
           choice.dtype.empty() ? "" : cat(", ", choice.dtype), choice.encoded ? ", encoded" : "", ": ",
-          choice.algorithm, choice.frozen ? "" : " for now", "; ", choice.reason, ".\n");
+          choice.algorithm, choice.frozen ? "" : " for now", "; ", choice.reason, ".\n",
+          choice.candidates.empty() ? "" : cat("    of ", size_text(choice.bytes), ":\n"));
   for (const AlgorithmTrial& trial : choice.candidates) {
     out += cat("    ", trial.algorithm, ": ", figure(trial.predicted_us), " µs predicted, ",
                trial.runs > 0 ? cat(figure(trial.measured_us), " µs measured, the best of ",
                                     trial.runs, trial.runs == 1 ? " run" : " runs")
                               : std::string("never run"),
                "\n");
+  }
+  for (const AlgorithmTrial& trial : choice.others) {
+    out += cat("    ", trial.algorithm, ": ", figure(trial.predicted_us), " µs predicted, not tried\n");
   }
   return out;
 }

@@ -91,8 +91,9 @@ void BucketRun::run_chosen(std::unique_ptr<move::CollectiveMachine> machine,
                            const Choice& choice) {
   machine_ = std::move(machine);
   if (!choice.trial) return;
-  const move::MoveContext meeting = next_context(), agreement = next_context();
-  machine_ = make_trial_machine(std::move(machine_), meeting, agreement,
+  TrialContexts contexts;
+  for (move::MoveContext& each : contexts) each = next_context();
+  machine_ = make_trial_machine(std::move(machine_), contexts,
                                 {context_.selector, choice, context_.clock});
 }
 

@@ -16,7 +16,7 @@
 
 namespace unisono::rendezvous {
 
-inline constexpr Nanos kMeasureFor{15'000'000};
+inline constexpr Nanos kMeasureFor{40'000'000};
 
 struct Joined {
   transport::Transport& transport;

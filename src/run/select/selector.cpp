@@ -32,7 +32,8 @@ std::string_view algorithm_numbered(int number) {
 Selector::Selector(SelectorParts parts)
     : parts_(parts),
       layout_(cost::layout_of(*parts.network, *parts.members)),
-      context_{.members = parts.members, .host = parts.host} {}
+      context_{.members = parts.members, .host = parts.host},
+      costs_(parts.network->costs) {}
 
 Selector::~Selector() {
   if (parts_.explanations != nullptr) parts_.explanations->forget(parts_.set, parts_.channel);
@@ -44,7 +45,12 @@ Choice Selector::choose(const Question& question, Time now) {
                      coarse ? question.dtype : DType::f32, question.encoded};
   auto it = states_.find(of);
   if (it == states_.end()) {
-    it = states_.emplace(of, open(of, question)).first;
+    State opened = open(of, question);
+    if (!opened.frozen && !knows_steps()) {
+      opening_ = question.dtype;
+      return {opened.usual, true, of, now, question.bytes, true};
+    }
+    it = states_.emplace(of, std::move(opened)).first;
     explain(of, it->second);
   }
   const State& state = it->second;
@@ -52,7 +58,7 @@ Choice Selector::choose(const Question& question, Time now) {
     // Fixed rules draw lines within a class.
     return {state.candidates.empty() ? by_rule(question) : state.chosen};
   }
-  return {state.candidates[state.next].algorithm, true, of, now};
+  return {state.candidates[state.next].algorithm, true, of, now, question.bytes};
 }
 
 std::string_view Selector::by_rule(const Question& question) const {
@@ -60,9 +66,21 @@ std::string_view Selector::by_rule(const Question& question) const {
                                 context_, question.dtype, question.bytes);
 }
 
-// The middle of the class stands for all of it, so that the first bucket does not decide for others.
-double Selector::predicted(const SizeClass& of, std::string_view algorithm) const {
-  return cost::predict(of.kind, algorithm, layout_, of.middle(), parts_.network->costs);
+double Selector::predicted(const SizeClass& of, std::string_view algorithm,
+                           std::size_t bytes) const {
+  return cost::predict(of.kind, algorithm, layout_, bytes, costs_);
+}
+
+// A barrier has as many steps as the number of members has bits, and each crosses the slowest link.
+void Selector::note_meeting(double seconds) {
+  constexpr std::size_t kKept = 9;
+  meetings_.push_back(seconds);
+  if (meetings_.size() > kKept) meetings_.erase(meetings_.begin());
+  std::vector<double> sorted = meetings_;
+  std::sort(sorted.begin(), sorted.end());
+  costs_ = parts_.network->costs;
+  costs_.refine_steps(layout_.hosts > 1 ? layout_.between : layout_.within,
+                      sorted[(sorted.size() - 1) / 2] / cost::barrier_steps(layout_.n));
 }
 
 Selector::State Selector::fixed(const Question& question, std::string reason) const {
@@ -91,12 +109,12 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   if (!parts_.network->usable || layout_.n < 2) {
     return fixed(question, "chosen by size and number of members, as no link was measured");
   }
-  const std::size_t bytes = of.middle();
+  const std::size_t bytes = question.bytes;
   const auto corrections = corrections_.find(of.kind);
   std::vector<cost::Candidate> candidates;
   for (const std::string_view name :
        move::algorithm_candidates(of.kind, context_, question.dtype, bytes)) {
-    const double raw = predicted(of, name);
+    const double raw = predicted(of, name, bytes);
     candidates.push_back({name, corrections == corrections_.end()
                                     ? raw
                                     : corrections->second.corrected(name, of.power, raw)});
@@ -104,9 +122,17 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   const bool only_one = candidates.size() == 1;
   State state;
   state.usual = move::choose_algorithm(of.kind, "auto", context_, question.dtype, bytes);
+  state.bytes = bytes;
+  const std::vector<cost::Candidate> all = candidates;
   candidates = cost::shortlist(std::move(candidates), state.usual);
   for (const cost::Candidate& each : candidates) {
     state.candidates.push_back({each.algorithm, each.predicted_s});
+  }
+  for (const cost::Candidate& each : all) {
+    const bool tried = std::any_of(candidates.begin(), candidates.end(), [&](const auto& other) {
+      return other.algorithm == each.algorithm;
+    });
+    if (!tried) state.others.push_back({each.algorithm, each.predicted_s});
   }
   state.chosen = state.candidates.front().algorithm;
   state.frozen = state.candidates.size() == 1;
@@ -144,13 +170,25 @@ int Selector::remembered(const Choice& choice) const {
 }
 
 void Selector::learn(const Choice& choice, const TrialResult& result) {
-  const auto it = states_.find(choice.of);
+  note_meeting(result.meeting_s);
+  const auto it =
+      choice.opens
+          ? states_
+                .emplace(choice.of, open(choice.of, {opening_, choice.bytes, choice.of.encoded,
+                                                     choice.of.kind}))
+                .first
+          : states_.find(choice.of);
   UNISONO_CHECK(it != states_.end());
   State& state = it->second;
-  UNISONO_CHECK(!state.frozen && state.candidates[state.next].algorithm == choice.algorithm);
+  if (state.frozen) return explain(choice.of, state);  // with steps as they are, one is left
   Tried& tried = state.candidates[state.next];
-  if (std::isfinite(result.seconds)) {
-    tried.measured_s = tried.runs == 0 ? result.seconds : std::min(tried.measured_s, result.seconds);
+  UNISONO_CHECK(choice.opens || tried.algorithm == choice.algorithm);
+  if (!choice.opens && std::isfinite(result.seconds)) {
+    // Brought to the size of the first bucket, as predictions are: sizes of a class may differ by a
+    // factor of two, and no candidate may look good for having had the smaller ones.
+    const double seconds = result.seconds * predicted(choice.of, tried.algorithm, state.bytes) /
+                           predicted(choice.of, tried.algorithm, choice.bytes);
+    tried.measured_s = tried.runs == 0 ? seconds : std::min(tried.measured_s, seconds);
     ++tried.runs;
     state.next = (state.next + 1) % state.candidates.size();
   }
@@ -191,8 +229,8 @@ void Selector::freeze(State& state, const SizeClass& of) {
                            fastest == state.candidates.begin() ? ", as predicted" : "");
   // Later classes build on what these took; what was corrected already is corrected further.
   for (const Tried& each : state.candidates) {
-    corrections_[of.kind].note(each.algorithm, of.power, predicted(of, each.algorithm),
-                               each.measured_s);
+    corrections_[of.kind].note(each.algorithm, of.power,
+                               predicted(of, each.algorithm, state.bytes), each.measured_s);
   }
   parts_.remembered->keep(layout_, parts_.host != nullptr, of, state.chosen);
 }
@@ -211,10 +249,15 @@ void Selector::explain(const SizeClass& of, const State& state) const {
                                                       : state.candidates[state.next].algorithm),
                          .frozen = state.frozen,
                          .reason = state.reason,
-                         .candidates = {}};
+                         .bytes = state.bytes,
+                         .candidates = {},
+                         .others = {}};
   for (const Tried& each : state.candidates) {
     choice.candidates.push_back({std::string(each.algorithm), each.predicted_s * 1e6,
                                  each.measured_s * 1e6, each.runs});
+  }
+  for (const Tried& each : state.others) {
+    choice.others.push_back({std::string(each.algorithm), each.predicted_s * 1e6, 0, 0});
   }
   parts_.explanations->set(of, std::move(choice));
 }

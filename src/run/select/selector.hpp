@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which algorithm the collectives of one channel run over messages. Pinned or deterministic, and
 // where no costs are known, fixed rules say so (move/collective.hpp). Otherwise the best two or three
-// by prediction take turns on the first buckets of a size class, and the fastest is kept.
+// by prediction take turns on the first buckets of a size class, and the fastest is kept. What a step
+// takes in this engine is learned from barriers of the members after each trial, and after the very
+// first bucket, which runs by the fixed rules.
 // All members choose alike: a channel runs one bucket at a time, in the same order on all members,
 // and what was measured comes back from the members' own agreement (trial_machine.hpp) before the
 // next bucket begins. A bucket that fails teaches nothing.
@@ -38,12 +40,15 @@ struct Choice {
   bool trial = false;                       // members agree afterwards on how long it took
   SizeClass of = {};
   Time begun = {};                          // when the bucket began, if it is a trial
+  std::size_t bytes = 0;                    // of the bucket, if it is a trial
+  bool opens = false;                       // the trial is of steps alone, before the first class
 };
 
 // What the members agreed on after a trial.
 struct TrialResult {
   double seconds = 0;                       // infinite: the bucket was called off
   int remembered = -1;                      // see Selector::remembered()
+  double meeting_s = 0;                     // what a barrier of the members takes
 };
 
 struct SelectorParts {
@@ -91,22 +96,29 @@ class Selector {
   };
   struct State {
     std::vector<Tried> candidates;
+    std::vector<Tried> others;              // not worth a trial
+    std::size_t bytes = 0;                  // of the first bucket, for which predictions are
     std::size_t next = 0;                   // whose turn it is
     std::string_view usual;                 // by the fixed rules
     std::string_view chosen;
     bool frozen = false;
     std::string reason;
   };
+  bool knows_steps() const { return !meetings_.empty(); }
+  void note_meeting(double seconds);
   State open(const SizeClass& of, const Question& question) const;
   State fixed(const Question& question, std::string reason) const;
   std::string_view by_rule(const Question& question) const;
-  double predicted(const SizeClass& of, std::string_view algorithm) const;
+  double predicted(const SizeClass& of, std::string_view algorithm, std::size_t bytes) const;
   void freeze(State& state, const SizeClass& of);
   void explain(const SizeClass& of, const State& state) const;
 
   SelectorParts parts_;
   const cost::Layout layout_;
   const move::MoveContext context_;
+  cost::Costs costs_;                       // of the network, with steps as they take here
+  std::vector<double> meetings_;            // the last few, in order
+  DType opening_ = DType::f32;              // of the bucket that opens
   std::map<Collective, cost::Corrections> corrections_;
   std::map<SizeClass, State> states_;
 };

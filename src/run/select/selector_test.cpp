@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "cost/algorithms.hpp"
+
 namespace unisono::run {
 namespace {
 
@@ -33,6 +35,10 @@ struct Chooser {
         SelectorParts{.options = &options, .network = &network, .members = &members,
                       .remembered = cache != nullptr ? cache : &own,
                       .explanations = &explanations});
+    // The first bucket tells what steps take; here, not more than links say.
+    const Choice first = choose(8);
+    if (first.opens) selector->learn(first, {.seconds = 1});
+    explanations.forget(0, 0);
   }
   Choice choose(std::size_t bytes, DType dtype = DType::f32,
                 Collective kind = Collective::allreduce) {
@@ -171,6 +177,49 @@ TEST(Selector, MembersThatRememberTheSameNeedOneRun) {
 constexpr Collective kChosenKinds[] = {Collective::allreduce, Collective::allgather,
                                        Collective::broadcast, Collective::reducescatter,
                                        Collective::alltoall};
+
+TEST(Selector, LearnsWhatAStepTakesBeforeAndDuringTrials) {
+  Options options;
+  const cost::Network network = measured_network();
+  const Members members = Members::of({0, 1, 2, 3}, 0);
+  RememberedChoices remembered;
+  Explanations explanations;
+  Selector selector({.options = &options, .network = &network, .members = &members,
+                     .remembered = &remembered, .explanations = &explanations});
+  const Choice first = selector.choose({.bytes = 64}, Time{});
+  ASSERT_TRUE(first.trial && first.opens);
+  EXPECT_TRUE(explanations.all().empty());
+  // Four members meet in two steps, here of 50 µs each.
+  selector.learn(first, {.seconds = 1, .meeting_s = 100e-6});
+  const AlgorithmChoice why = explanations.all().at(0);
+  EXPECT_EQ(why.bytes, 64u);
+  const Choice second = selector.choose({.bytes = 64}, Time{});
+  ASSERT_TRUE(second.trial && !second.opens);
+  for (const AlgorithmTrial& trial : why.candidates) {
+    EXPECT_EQ(trial.runs, 0) << "the first bucket tried nothing";
+    if (trial.algorithm == "recursive_doubling") { EXPECT_NEAR(trial.predicted_us, 100, 1); }
+  }
+  EXPECT_FALSE(why.others.empty()) << "what is not tried is predicted, too";
+}
+
+TEST(Selector, BringsTrialsToOneSize) {
+  Chooser chooser(4);
+  // Twice the time for twice the bytes is not slower.
+  Choice choice = chooser.choose(1 << 20);
+  for (int i = 0; choice.trial; ++i) {
+    const std::size_t bytes = i % 2 == 0 ? 1 << 20 : (2 << 20) - 8;
+    choice = chooser.choose(bytes);
+    if (!choice.trial) break;
+    const double seconds = cost::predict(Collective::allreduce, choice.algorithm, {.n = 4,
+                                         .hosts = 1, .each = 4, .least = 4,
+                                         .within = cost::LinkClass::loopback},
+                                         bytes, cost::typical_costs());
+    chooser.selector->learn(choice, {.seconds = seconds});
+  }
+  for (const AlgorithmTrial& trial : chooser.why().candidates) {
+    EXPECT_NEAR(trial.measured_us, trial.predicted_us, 1e-3) << trial.algorithm;
+  }
+}
 
 TEST(Selector, KeepsKindsApart) {
   Chooser chooser(16);

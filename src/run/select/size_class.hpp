@@ -22,7 +22,6 @@ struct SizeClass {
   DType dtype = DType::f32;                 // of 16- and 8-bit floats that are reduced; else f32
   bool encoded = false;                     // by a codec that changes elements
 
-  std::size_t middle() const { return (std::size_t{3} << power) / 4; }
   static int power_of(std::size_t bytes) { return static_cast<int>(std::bit_width(bytes)); }
   friend auto operator<=>(const SizeClass&, const SizeClass&) = default;
 };

@@ -2,20 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/select/trial_machine.hpp"
 
-#include <array>
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/data/text.hpp"
 
 namespace unisono::run {
 namespace {
 
+// Whoever leaves one meeting early waits longer in the next, so several count together.
+constexpr int kTimedMeetings = kMeetings - 2;
+
 class TrialMachine final : public move::CollectiveMachine {
  public:
-  TrialMachine(std::unique_ptr<CollectiveMachine> tried, const move::MoveContext& meeting,
-               const move::MoveContext& agreement, const Trial& trial)
-      : tried_(std::move(tried)), meeting_context_(meeting), agreement_context_(agreement),
-        trial_(trial), packing_(trial.clock->now() - trial.choice.begun) {}
+  TrialMachine(std::unique_ptr<CollectiveMachine> tried, const TrialContexts& contexts,
+               const Trial& trial)
+      : tried_(std::move(tried)), contexts_(contexts), trial_(trial),
+        packing_(trial.clock->now() - trial.choice.begun) {
+    meetings_.push_back(move::make_barrier(contexts_[0]));
+  }
 
   move::Step step() override {
     bool advanced = false;
@@ -24,45 +30,61 @@ class TrialMachine final : public move::CollectiveMachine {
       if (step != move::Step::finished) {
         return advanced ? move::Step::advanced : step;
       }
+      advanced = true;
       if (agreement_ != nullptr) {
         finish();
         return move::Step::finished;
       }
-      advanced = true;
-      if (meeting_ == nullptr) {
-        meeting_ = move::make_barrier(meeting_context_);
-      } else {
-        begin_agreement();
-      }
+      next();
     }
   }
 
   std::string describe() const override {
-    return cat(&current() == tried_.get() ? "" : "the time of a trial: ", current().describe());
+    return cat(stage_ == Stage::trial ? "" : "the time of a trial: ", current().describe());
   }
   bool ready() const override { return current().ready(); }
   PlanVote vote() const override { return tried_->vote(); }
   const Status& trouble() const override { return current().trouble(); }
   void abandon() override {
     tried_->abandon();
-    if (meeting_ != nullptr) meeting_->abandon();
+    for (const auto& meeting : meetings_) meeting->abandon();
     if (agreement_ != nullptr) agreement_->abandon();
   }
 
  private:
   CollectiveMachine& current() const {
-    return agreement_ != nullptr ? *agreement_ : meeting_ != nullptr ? *meeting_ : *tried_;
+    if (agreement_ != nullptr) return *agreement_;
+    return stage_ == Stage::trial ? *tried_ : *meetings_.back();
+  }
+
+  // What was current has finished.
+  void next() {
+    const Time now = trial_.clock->now();
+    if (stage_ == Stage::before) {
+      stage_ = Stage::trial;
+      begun_ = now;
+      return;
+    }
+    // The first meeting after the trial ends it, the others are timed.
+    const std::size_t met = meetings_.size();
+    if (met == 2) {
+      taken_ = now - begun_;
+      met_ = now;
+    }
+    stage_ = Stage::after;
+    if (met == kMeetings) return begin_agreement();
+    meetings_.push_back(move::make_barrier(contexts_[met]));
   }
 
   void begin_agreement() {
     // Tensors leave the buffer after the members have parted, which takes as long as it took them
     // to come there; an algorithm that needs no buffer saves both.
-    const Nanos taken = trial_.clock->now() - trial_.choice.begun + packing_;
+    const Nanos taken = taken_ + 2 * packing_;
     const bool called_off = tried_->vote() == PlanVote::abort;
     const double remembered = trial_.selector->remembered(trial_.choice);
     numbers_ = {called_off ? std::numeric_limits<double>::infinity() : nanos_to_seconds(taken),
-                remembered, -remembered};
-    agreement_ = move::make_allreduce("recursive_doubling", agreement_context_, DType::f64,
+                remembered, -remembered, nanos_to_seconds(trial_.clock->now() - met_) / kTimedMeetings};
+    agreement_ = move::make_allreduce("recursive_doubling", contexts_[kMeetings], DType::f64,
                                       ReduceOp::min, std::as_writable_bytes(std::span(numbers_)));
   }
 
@@ -70,24 +92,30 @@ class TrialMachine final : public move::CollectiveMachine {
     if (learned_) return;
     learned_ = true;
     const bool alike = numbers_[1] == -numbers_[2];
-    trial_.selector->learn(trial_.choice,
-                           {numbers_[0], alike ? static_cast<int>(numbers_[1]) : -1});
+    // Something is left of a bucket that took less than its meeting.
+    const double seconds = std::max(numbers_[0] - numbers_[3], numbers_[0] / 8);
+    trial_.selector->learn(trial_.choice, {seconds, alike ? static_cast<int>(numbers_[1]) : -1,
+                                           numbers_[3]});
   }
 
-  std::unique_ptr<CollectiveMachine> tried_, meeting_, agreement_;
-  const move::MoveContext meeting_context_, agreement_context_;
+  std::unique_ptr<CollectiveMachine> tried_, agreement_;
+  std::vector<std::unique_ptr<CollectiveMachine>> meetings_;
+  const TrialContexts contexts_;
   const Trial trial_;
   const Nanos packing_;
-  std::array<double, 3> numbers_{};         // seconds, what is remembered, and its negative
+  enum class Stage { before, trial, after } stage_ = Stage::before;
+  Time begun_ = {}, met_ = {};              // of the trial, and the first meeting after it
+  Nanos taken_{0};
+  std::array<double, 4> numbers_{};         // seconds, what is remembered, its negative, a meeting
   bool learned_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<move::CollectiveMachine> make_trial_machine(
-    std::unique_ptr<move::CollectiveMachine> tried, const move::MoveContext& meeting,
-    const move::MoveContext& agreement, const Trial& trial) {
-  return std::make_unique<TrialMachine>(std::move(tried), meeting, agreement, trial);
+    std::unique_ptr<move::CollectiveMachine> tried, const TrialContexts& contexts,
+    const Trial& trial) {
+  return std::make_unique<TrialMachine>(std::move(tried), contexts, trial);
 }
 
 }  // namespace unisono::run

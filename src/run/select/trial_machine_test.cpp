@@ -43,7 +43,7 @@ void run_trial(std::vector<std::unique_ptr<TrialMember>>& all, std::uint64_t buc
       }
       const auto context = [&](std::uint64_t number) {
         return move::MoveContext{.transport = &hub.at(i), .members = &member.members,
-                                 .bucket = 3 * bucket + number};
+                                 .bucket = 16 * bucket + number};
       };
       if (member.machine == nullptr) {
         const Choice choice =
@@ -52,7 +52,8 @@ void run_trial(std::vector<std::unique_ptr<TrialMember>>& all, std::uint64_t buc
         member.machine = make_trial_machine(
             move::make_allreduce(choice.algorithm, context(0), DType::f32, ReduceOp::sum,
                                  std::as_writable_bytes(std::span(member.data))),
-            context(1), context(2), {member.selector.get(), choice, &member.clock});
+            {context(1), context(2), context(3), context(4), context(5), context(6), context(7)},
+            {member.selector.get(), choice, &member.clock});
       }
       if (!member.over) member.over = member.machine->step() == move::Step::finished;
       over = over && member.over;

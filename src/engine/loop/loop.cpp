@@ -124,13 +124,6 @@ std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
   return channels;
 }
 
-bool Loop::moving() const {
-  return std::any_of(sets_.begin(), sets_.end(),
-                     [](const auto& set) { return !set.second->drained(); }) ||
-         std::any_of(persistents_.begin(), persistents_.end(),
-                     [](const auto& persistent) { return persistent.second.runner->busy(); });
-}
-
 bool Loop::pass(std::size_t max_bytes) {
   const Time now = parts_.shared.clock->now();
   parts_.inbox->take(batch_);

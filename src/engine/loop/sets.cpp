@@ -282,6 +282,13 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
   submit::resolve(pending, std::move(refusal), [](const Request&) {});
 }
 
+bool Loop::moving() const {
+  return std::any_of(sets_.begin(), sets_.end(),
+                     [](const auto& set) { return !set.second->drained(); }) ||
+         std::any_of(persistents_.begin(), persistents_.end(),
+                     [](const auto& persistent) { return persistent.second.runner->busy(); });
+}
+
 bool Loop::blocking() const {
   if (!failed_.ok() || leave_.said_goodbye()) return false;
   return std::any_of(sets_.begin(), sets_.end(),

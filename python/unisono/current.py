@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import threading
 from typing import (TYPE_CHECKING, Callable, Concatenate, NamedTuple, Optional, ParamSpec,
                     TypeVar)
@@ -35,6 +36,7 @@ class _Installed(NamedTuple):
 
 lock = threading.Lock()
 _installed: Optional[_Installed] = None
+_before_shutdown: list[Callable[[], None]] = []
 
 
 @of_the_package
@@ -99,10 +101,26 @@ def release(engine: Engine) -> bool:
         return True
 
 
+def before_shutdown(call: Callable[[], None]) -> Callable[[], None]:
+    """The function is called before this process leaves the job of its own accord."""
+    _before_shutdown.append(call)
+    return call
+
+
+def shutdown_at_exit() -> None:
+    """After an exception that nobody caught, what peers may never do is not waited for."""
+    if hasattr(sys, "last_value"):
+        _before_shutdown.clear()
+    shutdown()
+
+
 @of_the_package
 def shutdown() -> None:
     """Leaves the job; what is pending fails with unisono.ShutDown. Runs at exit by itself."""
     global _installed
+    if is_initialized():
+        for call in _before_shutdown:
+            call()
     with lock:
         if _installed is not None and _installed.pid == os.getpid():
             _installed.engine.shutdown()

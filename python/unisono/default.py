@@ -97,7 +97,7 @@ join = on_current(Engine.join)
 broadcast_object = on_current(Engine.broadcast_object)
 allgather_object = on_current(Engine.allgather_object)
 
-atexit.register(current.shutdown)
+atexit.register(current.shutdown_at_exit)
 
 if not TYPE_CHECKING:
     __all__ = defined_names(globals())

@@ -9,14 +9,25 @@
 
 namespace unisono::run {
 
+double MoveTimes::Samples::least_per_byte() const {
+  double least = last.front().seconds / static_cast<double>(last.front().bytes);
+  for (std::size_t k = 1; k < std::min(count, kKept); ++k) {
+    least = std::min(least, last[k].seconds / static_cast<double>(last[k].bytes));
+  }
+  return least;
+}
+
 // A size belongs to the power of two that is nearest below it, or to the first.
-void MoveTimes::note(std::size_t bytes, Nanos busy) {
+void MoveTimes::note(std::size_t bytes, Nanos busy, Sample sample) {
   if (bytes == 0 || busy <= Nanos{0}) return;
   const int power = std::clamp(static_cast<int>(std::bit_width(bytes)) - 1, kFirst, kLast);
   Samples& samples = by_power_[static_cast<std::size_t>(power - kFirst)];
-  samples.seconds[samples.count++ % kKept] =
-      static_cast<double>(busy.count()) * 1e-9 / static_cast<double>(bytes);
-  samples.bytes = static_cast<double>(bytes);
+  const Point point{static_cast<std::int64_t>(bytes), static_cast<double>(busy.count()) * 1e-9};
+  if (sample == Sample::at_most && samples.count > 0 &&
+      point.seconds / static_cast<double>(bytes) >= samples.least_per_byte()) {
+    return;
+  }
+  samples.last[samples.count++ % kKept] = point;
 }
 
 std::vector<MoveTimes::Point> MoveTimes::points(const Model& model) const {
@@ -24,11 +35,12 @@ std::vector<MoveTimes::Point> MoveTimes::points(const Model& model) const {
   std::array<std::optional<double>, kLast - kFirst + 1> off;
   for (std::size_t i = 0; i < by_power_.size(); ++i) {
     const Samples& samples = by_power_[i];
-    if (samples.count == 0) continue;
-    const auto end = samples.seconds.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(samples.count, kKept));
-    const double seconds = *std::min_element(samples.seconds.begin(), end) * samples.bytes;
-    off[i] = seconds / model(static_cast<std::int64_t>(samples.bytes));
+    // Sizes of one power differ, the first has all below it, too, and the start-up is the same for
+    // all of them: each is compared with the model at its own size.
+    for (std::size_t k = 0; k < std::min(samples.count, kKept); ++k) {
+      const double each = samples.last[k].seconds / model(samples.last[k].bytes);
+      off[i] = std::min(off[i].value_or(each), each);
+    }
   }
   std::vector<Point> points;
   for (int power = kFirst; power <= kLast; ++power) {

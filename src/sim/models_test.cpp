@@ -151,7 +151,8 @@ TEST(Host, SpinningCostsComputeOnlyWhereCoresAreShort) {
     }
     return sum / 100000;
   };
-  EXPECT_NEAR(lost_ms(), 0.01 * 2 * 4, 0.008);
+  // An eighth of the time, since eight threads share seven cores, and now and then a stall.
+  EXPECT_NEAR(lost_ms(), 2.0 / 8 + 0.01 * 2 * 4, 0.008);
   EXPECT_EQ(displaced_ns(host, rng, -5), 0);
   host.partitioned = true;
   EXPECT_EQ(lost_ms(), 0);

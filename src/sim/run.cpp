@@ -23,10 +23,22 @@ int settle_steps(const SimSettings& s) {
   return plans_ahead(s) ? 2 * s.tuning.learn_steps + 4 : 2;
 }
 
+// Rare things, as often as they happen to all that a rank stands for.
+SimSettings standing_for(SimSettings s) {
+  s.host.stall_probability = std::min(1.0, s.host.stall_probability * s.stands_for);
+  s.host.oversleep_probability = std::min(1.0, s.host.oversleep_probability * s.stands_for);
+  s.host.displaced_per_ms *= s.stands_for;
+  return s;
+}
+
+int ranks_stood_for(const SimSettings& s) {
+  return std::max(s.ranks, static_cast<int>(s.ranks * s.stands_for + 0.5));
+}
+
 }  // namespace
 
 Run::Run(const SimSettings& settings, const Progress& progress)
-    : settings_(settings),
+    : settings_(standing_for(settings)),
       progress_(progress),
       spinning_(order::find_pacing(settings.pacing)->spins),
       plans_(plans_ahead(settings)),
@@ -34,8 +46,10 @@ Run::Run(const SimSettings& settings, const Progress& progress)
       window_ns_(to_ns(settings.host.window * settings.workload.compute_us)),
       warm_up_(settle_steps(settings)),
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
-      channel_(settings.network, settings.ranks, settings.host.ranks_per_host, *planner_),
-      wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
+      channel_(settings_.network, settings.ranks, ranks_stood_for(settings),
+               settings.host.ranks_per_host, *planner_,
+               settings.join_planned ? settings.fusion_bytes : 0),
+      wires_(settings_.network, settings_.faults, settings.ranks, settings.host.ranks_per_host,
              spread_seed(settings.seed), events_, kArrival),
       metrics_(compute_ns_, warm_up_, settings.ranks),
       overslept_(settings.faults.oversleeps.size()) {

@@ -61,7 +61,7 @@ class Run {
   std::int64_t window_end(const VirtualRank& r) const { return r.step_begin_ns + window_ns_; }
   void show(std::int64_t now);
 
-  const SimSettings& settings_;
+  const SimSettings settings_;          // with the rates of what its ranks stand for
   const Progress& progress_;
   const bool spinning_;                 // the pacing makes threads spin
   const bool plans_;                    // the order gives out responses that it planned

@@ -26,6 +26,10 @@ struct SimSettings {
   HostModel host;
   Faults faults;
   int ranks = 2;
+  // Each simulated rank stands for so many: what is rare happens to it as much more often, so that
+  // as much of it happens in the job, and buckets cost what they cost among all. The work of a
+  // coordinator does not grow with it, nor does the depth of a tree.
+  double stands_for = 1;
   int iterations = 10;                  // measured
   int warm_up = -1;                     // steps before them; -1: what the strategy needs to settle
   std::uint64_t seed = 1;
@@ -34,6 +38,9 @@ struct SimSettings {
   std::string planner = "threshold";
   std::int64_t fusion_bytes = 64 << 20;
   int groups = 0;                       // tensors submitted as this many groups; 0 = ungrouped
+  // Buckets that were planned and are all given out travel together, up to fusion_bytes: as a
+  // fusion buffer does with what is ready at once. The engine's own plans say what travels together.
+  bool join_planned = false;
   bool shuffle = true;                  // ranks submit neighbouring tensors in different orders
   bool keep_rounds = false;             // SimResult::rounds
   order::OrderSettings tuning;          // radix, cache, cycle, gs_cycles, learning; pacing is above

@@ -12,6 +12,7 @@
 #include "base/data/text.hpp"
 #include "processes/capture.hpp"
 #include "command_line.hpp"
+#include "doctor/costs.hpp"
 #include "exit_codes.hpp"
 #include "rendezvous/connect/sockets.hpp"
 #include "run/host_layout.hpp"
@@ -28,6 +29,7 @@ Examples:
   unisono doctor
   unisono doctor --json -
   unisono doctor -H node1:4,node2:4
+  unisono doctor -H node1,node2 --costs   # then: unisono simulate --network measured ...
 
 Exit codes: 0 nothing is wrong (warnings allowed); 2 wrong usage; 3 a machine lacks something, or
 cannot be reached; 130 or 143 ended by Ctrl-C or SIGTERM.)";
@@ -48,6 +50,10 @@ void describe_doctor(CLI::App& app, DoctorLine& line, DoctorSettings& s) {
   add_shell_options(app, s.shell);
   app.add_flag("--force-ssh", line.force_ssh, "use ssh for localhost too");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
+  app.add_option("--costs", s.costs,
+                 "keep what was measured for `unisono simulate --network measured`, in FILE or in\n"
+                 "its usual place")
+      ->expected(0, 1);
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
   app.add_flag("--serve", s.serve)->group("");  // not for people
 }
@@ -88,6 +94,9 @@ DoctorArguments parse_doctor_arguments(std::vector<std::string> arguments) {
   if (const auto over = read_command_line(app, std::move(arguments))) {
     out.exit_code = *over;
     return out;
+  }
+  if (app.get_option("--costs")->count() > 0 && out.settings.costs.empty()) {
+    out.settings.costs = usual_costs_path();
   }
   if (out.settings.shell.remote_unisono.empty()) out.settings.shell.remote_unisono = own_path();
   if (Status bad = read_hosts(line, out.settings); !bad.ok()) {

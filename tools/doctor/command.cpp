@@ -12,6 +12,7 @@
 #include "doctor/checks/examine.hpp"
 #include "doctor/hosts/serve.hpp"
 #include "doctor/hosts/visit.hpp"
+#include "doctor/costs.hpp"
 #include "doctor/report.hpp"
 #include "exit_codes.hpp"
 #include "progress_bar.hpp"
@@ -31,6 +32,22 @@ int deliver_diagnosis(const DoctorSettings& settings, const Diagnosis& diagnosis
     }
   }
   return lacks_something(diagnosis) ? kMachineLacks : kSuccess;
+}
+
+// The medians of what was measured.
+MeasuredCosts costs_of(const Diagnosis& diagnosis) {
+  MeasuredCosts costs;
+  std::vector<double> rates, trips;
+  for (const Visit& visit : diagnosis.visits) {
+    if (!visit.traffic) continue;
+    costs.hosts.push_back(visit.host);
+    rates.push_back(visit.traffic->gb_per_s);
+    trips.push_back(visit.traffic->round_trip_us);
+  }
+  costs.wire = {median_of(rates), median_of(trips)};
+  costs.loopback = diagnosis.here.speed.loopback;
+  costs.copy_gb_per_s = diagnosis.here.speed.copy_gb_per_s;
+  return costs;
 }
 
 }  // namespace
@@ -53,6 +70,13 @@ int doctor_command(std::vector<std::string> arguments) {
   });
   bar.clear();
   if (interrupted() != 0) return kSignalBase + interrupted();
+  if (!settings.costs.empty()) {
+    if (Status bad = write_costs(settings.costs, costs_of(diagnosis)); !bad.ok()) {
+      std::cerr << "unisono doctor: " << bad.message() << "\n";
+      return kJobFailed;
+    }
+    std::cerr << "unisono doctor: costs are in " << settings.costs << "\n";
+  }
   return deliver_diagnosis(settings, diagnosis);
 }
 

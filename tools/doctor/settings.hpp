@@ -14,6 +14,7 @@ struct DoctorSettings {
   std::vector<std::string> hosts;  // besides this machine, each once
   ShellSettings shell;
   std::string json;  // a path, or - for standard output
+  std::string costs;  // a path; empty: they are not written
   bool quiet = false;
   bool serve = false;  // be the other end of a measurement (hosts/serve.hpp)
 };

@@ -11,10 +11,12 @@
 
 namespace unisono::tools {
 
-Captured capture(const std::vector<std::string>& command, double limit_s, const Tick& tick) {
+Captured capture(const std::vector<std::string>& command, double limit_s, const Tick& tick,
+                 Keep keep) {
   auto child = Child::run(command);
   if (!child) return {-1, true, "", child.status().message()};
   child->close_input();
+  if (keep == Keep::end) child->keep_end();
   Child* const all[] = {&*child};
   const bool in_time = pump_until(
       all, SteadyClock().now() + seconds_to_nanos(limit_s), [&] { return child->ended(); }, tick);

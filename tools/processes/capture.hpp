@@ -19,8 +19,10 @@ struct Captured {
 
 // Runs a command without input to its end, or for limit_s. Calls tick, if there is one, several
 // times a second.
+// Of more output than is kept, its beginning, or where asked its end.
+enum class Keep { beginning, end };
 Captured capture(const std::vector<std::string>& command, double limit_s = 60,
-                 const Tick& tick = {});
+                 const Tick& tick = {}, Keep keep = Keep::beginning);
 // The path of an executable, as the shell would find it; "" when there is none.
 std::string find_on_path(std::string_view name);
 // The path of this executable.

@@ -31,6 +31,15 @@ TEST(Capture, ACommandThatTakesTooLongIsKilled) {
   EXPECT_EQ(capture({"sleep", "1000"}, 0).exit_code, -1);
 }
 
+TEST(Capture, OfALongOutputTheEndIsKeptWhereAskedFor) {
+  const std::vector<std::string> talks{
+      "sh", "-c", "head -c 12000000 /dev/zero | tr '\\0' x; echo; echo last"};
+  const std::string begin = capture(talks).out, end = capture(talks, 60, {}, Keep::end).out;
+  EXPECT_EQ(begin.find("last"), std::string::npos);
+  EXPECT_TRUE(end.ends_with("\nlast\n"));
+  EXPECT_LT(end.size(), 9'000'000U);
+}
+
 TEST(Capture, ExecutablesAreFoundAsTheShellFindsThem) {
   const TestFolder folder;
   const std::string script = folder.file("script", "#!/bin/sh\n");

@@ -38,14 +38,20 @@ void never_block(const Fd& fd) {
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
 
-// Everything that has come is kept up to a limit and discarded beyond it.
-void read_into(Fd& from, std::string& text) {
+// Everything that has come is kept up to a limit; beyond it, what comes is discarded, or what came
+// first.
+void read_into(Fd& from, std::string& text, bool keep_end) {
   char buffer[1 << 14];
   while (from.valid()) {
     const ssize_t n = ::read(from.get(), buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (n <= 0) return from.reset();
+    if (keep_end && text.size() >= 2 * kOutputMax) text.erase(0, text.size() - kOutputMax);
+    if (keep_end) {
+      text.append(buffer, static_cast<std::size_t>(n));
+      continue;
+    }
     const std::size_t room = kOutputMax - std::min(kOutputMax, text.size());
     text.append(buffer, std::min(room, static_cast<std::size_t>(n)));
   }
@@ -133,8 +139,8 @@ void Child::pump() {
   }
   look_for_end();
   // After the look: what a process wrote before it ended is here by then.
-  read_into(from_, out_);
-  read_into(from_err_, err_);
+  read_into(from_, out_, keeps_end_);
+  read_into(from_err_, err_, keeps_end_);
 }
 
 void Child::look_for_end() {

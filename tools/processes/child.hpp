@@ -36,6 +36,8 @@ class Child {
 
   void send(std::string_view text);
   void close_input() { to_.reset(); }
+  // Of an output that is too long, keeps its end rather than its beginning.
+  void keep_end() { keeps_end_ = true; }
   // Moves what can be moved and looks whether the process has ended.
   void pump();
   bool ended() const { return pid_ <= 0; }
@@ -56,6 +58,7 @@ class Child {
   int exit_code_ = -1;
   Fd to_, from_, from_err_;
   std::string unsent_, out_, err_;
+  bool keeps_end_ = false;
 };
 
 using Tick = std::function<void()>;

@@ -17,6 +17,7 @@
 #include "sim/study/study.hpp"
 #include "sim/timeline/timeline_step.hpp"
 #include "simulate/fault_options.hpp"
+#include "simulate/measured_network.hpp"
 #include "simulate/option_sense.hpp"
 #include "simulate/trace.hpp"
 
@@ -27,7 +28,8 @@ constexpr const char* kFooter =
     R"(Orders: coordinator, tree, cache, topo, auto. Pacings: event, cycle, gs, nbcs. Lists and "all"
 give one row per combination. A trace is {"tensors":[{"name":…,"bytes":…,"ready_us":…},…]},
 optionally with "forward_us" in each, and "compute_us" and "forward_us" of the step. A network by
-parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE. The same seed gives the same run.
+parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE; one of yours: measured, or measured:FILE, which
+`unisono doctor -H HOST,... --costs [FILE]` makes. The same seed gives the same run.
 
 Two engines. Events: the real orders, pacings and planners of rounds (threshold, wfbp, single,
 groups), with noise and faults. Timeline: planners of a whole iteration beside them (merged,
@@ -74,7 +76,7 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--network", line.network, "a network of --list, or alpha=…,beta=…")
+  app.add_option("--network", line.network, "a network of --list, alpha=…,beta=…, or measured")
       ->capture_default_str();
   app.add_option("--emulate", line.emulate,
                  "alpha=0.5ms,beta=8ns: on top for each collective, as `unisono bench step` emulates it");
@@ -321,7 +323,11 @@ Status finish(const Line& line, const std::string& of_events, SimulateSettings& 
     return wrong(cat("--global-batch: of how many samples is the compute of ", s.base.workload.name,
                      "? Give --batch N"));
   }
-  auto network = sim::parse_network(line.network);
+  const bool several = !line.hosts.empty()
+                           ? *std::max_element(line.hosts.begin(), line.hosts.end()) > 1
+                           : *std::max_element(s.ranks.begin(), s.ranks.end()) >
+                                 s.base.host.ranks_per_host;
+  auto network = network_named(line.network, several);
   if (!network.ok()) return network.status();
   s.base.network = std::move(network.value());
   const auto emulated = parse_emulated_wire(line.emulate);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/data/text.hpp"
+#include "doctor/costs.hpp"
 #include "exit_codes.hpp"
 #include "order/order.hpp"
 #include "order/pacing/pacing.hpp"
@@ -254,6 +255,23 @@ TEST(SimulateArguments, AGlobalBatchNeedsABatchThatTheComputeIsOf) {
               HasSubstr("of how many samples is the compute of tiny? Give --batch N"));
   EXPECT_EQ(simulate_settings(for_tiny({"--global-batch", "8", "--batch", "2"}))
                 .base.workload.batch, 2);
+}
+
+TEST(SimulateArguments, AMeasuredNetworkIsReadAndItsLackIsNamedWithTheMend) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/costs.json", network = "measured:" + path;
+  EXPECT_THAT(simulate_complaint(for_tiny({"--network", network})),
+              HasSubstr("make one with unisono doctor -H HOST,... --costs"));
+  ASSERT_TRUE(write_costs(path, {{"n1"}, {1.5, 50}, {3, 20}, 9}).ok());
+  const sim::Network read = simulate_settings(for_tiny({"--network", network})).base.network;
+  EXPECT_EQ(read.gb_per_s, 1.5);
+  EXPECT_EQ(read.hop_us, 25);
+  EXPECT_EQ(read.local_gb_per_s, 9);
+  ASSERT_TRUE(write_costs(path, {{}, {}, {3, 20}, 9}).ok());
+  EXPECT_THAT(simulate_complaint(for_tiny({"--network", network})),
+              HasSubstr("has no way to another host"));
+  EXPECT_EQ(simulate_settings(for_tiny({"--network", network, "--ranks-per-host", "8"}))
+                .base.network.local_gb_per_s, 9);
 }
 
 TEST(SimulateArguments, HostsAdaptersAndSwitchesAreRead) {

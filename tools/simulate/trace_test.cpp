@@ -160,6 +160,19 @@ TEST(Trace, ALongTraceIsReadAndOneThatIsTooLongIsNot) {
               HasSubstr("1000001 tensors, of which at most 1000000 can be simulated"));
 }
 
+TEST(SimulateTrace, ARecordingIsReadWithoutKeepingItAndTheErrorSaysWhatToDo) {
+  std::string recording = R"({"traceEvents": [)";
+  for (int i = 0; i < 1000; ++i) recording += R"({"name": "a", "args": {"b": [1, 2]}},)";
+  recording += "{}]}";
+  EXPECT_THAT(traced(recording).status().message(),
+              HasSubstr("it looks like a recording; make a trace of it with unisono trace"));
+  // What else stands in a trace does no harm.
+  auto beside = traced(R"({"x": [{"tensors": 1}], "tensors": [{"name": "a", "bytes": 8,
+      "ready_us": 2, "y": {"bytes": [[]]}}], "z": {}})");
+  ASSERT_TRUE(beside.ok()) << beside.status().message();
+  EXPECT_EQ(beside->tensors.size(), 1U);
+}
+
 TEST(Trace, DeepNestingIsRefusedWithoutHarm) {
   const std::string deep(200'000, '[');
   EXPECT_THAT(traced(deep).status().message(), HasSubstr("unexpected end of input"));

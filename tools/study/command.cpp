@@ -7,6 +7,7 @@
 
 #include "base/data/text.hpp"
 #include "exit_codes.hpp"
+#include "processes/interrupt.hpp"
 #include "progress_bar.hpp"
 #include "study/arguments.hpp"
 #include "study/report.hpp"
@@ -26,8 +27,9 @@ Result<Scaling> follow(const ScalingSettings& settings) {
   ProgressBar bar(!settings.quiet);
   const auto show = [&](double done, const std::string& now) { bar.show(done, now); };
   if (settings.program.empty()) return simulate_scaling(settings, show);
+  watch_for_interrupt();                // a program that runs is ended, and finished sizes are kept
   const auto launch = [&](const std::vector<std::string>& command) {
-    return capture(command, settings.timeout_s);
+    return capture(command, settings.timeout_s, {}, Keep::end);
   };
   return measure_scaling(settings, launch, show);
 }
@@ -45,6 +47,7 @@ int study_command(std::vector<std::string> arguments) {
   }
   const Result<Scaling> scaling = follow(settings);
   if (!scaling.ok()) {
+    if (interrupted() != 0) return kSignalBase + interrupted();
     std::cerr << "unisono study: " << scaling.status().message() << "\n";
     return scaling.status().code() == Code::invalid_argument ? kWrongUsage : kJobFailed;
   }
@@ -54,6 +57,11 @@ int study_command(std::vector<std::string> arguments) {
   bool written = settings.json.empty() || settings.json == "-" || write_text(settings.json, json);
   if (!settings.plot.empty()) {
     written &= write_text(settings.plot, scaling_svg(settings, scaling.value()));
+  }
+  if (interrupted() != 0) {
+    std::cerr << "unisono study: interrupted after " << scaling.value().points.size() << " of "
+              << settings.ranks.size() << " sizes\n";
+    return kSignalBase + interrupted();
   }
   return written ? kSuccess : kJobFailed;
 }

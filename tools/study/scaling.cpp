@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/data/text.hpp"
+#include "processes/interrupt.hpp"
 #include "simulate/play.hpp"
 
 namespace unisono::tools {
@@ -57,6 +58,13 @@ std::vector<std::string> command_for(const ScalingSettings& settings, int ranks)
 std::string last_lines(const std::string& text) {
   constexpr std::size_t kMost = 600;
   return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost);
+}
+
+// What was finished when Ctrl-C came.
+Result<Scaling> as_far_as(const ScalingSettings& settings, Scaling scaling) {
+  if (scaling.points.empty()) return Status(Code::shut_down, "interrupted");
+  judge(settings, scaling);
+  return scaling;
 }
 
 Result<double> run_once(const ScalingSettings& settings, const Launch& launch, int ranks) {
@@ -142,6 +150,7 @@ Result<Scaling> measure_scaling(const ScalingSettings& settings, const Launch& l
     for (int i = 0; i < settings.runs; ++i) {
       progress(done++ / all, cat(ranks, " ranks, run ", i + 1, " of ", settings.runs));
       auto value = run_once(settings, launch, ranks);
+      if (interrupted() != 0) return as_far_as(settings, std::move(scaling));
       if (!value.ok()) return value.status();
       point.values.push_back(value.value());
     }

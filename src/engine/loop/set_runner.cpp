@@ -183,7 +183,8 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters::add(counters.move_ns, ns(moved - joined));
   observe::Counters::add(counters.unpack_ns, ns(done - moved));
   if (run.bucket().kind == Collective::allreduce) {
-    parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined));
+    parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined),
+                             run::MoveTimes::sample_of(run.local(), run.planned()));
   }
   run.resolve_tickets(release_);
 }

@@ -10,6 +10,7 @@
 #include "cost/algorithms.hpp"
 #include "model/collective_traits.hpp"
 #include "model/options/choices.hpp"
+#include "model/options/emulated_wire.hpp"
 
 namespace unisono::run {
 namespace {
@@ -149,7 +150,10 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
 double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
   const SizeClass of{.power = SizeClass::power_of(bytes)};
-  const auto seconds = [&](std::string_view name) { return corrected(of, name, bytes); };
+  const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
+  const auto seconds = [&](std::string_view name) {
+    return emulated_s + corrected(of, name, bytes);
+  };
   const auto known = states_.find(of);
   if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);
   double best = 0;

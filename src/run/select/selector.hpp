@@ -80,8 +80,8 @@ class Selector {
   // it does not know.
   int remembered(const Choice& choice) const;
   void learn(const Choice& choice, const TrialResult& result);
-  // What an allreduce of plain floats takes by the algorithm that is likely to carry it; 0 when
-  // nothing was measured.
+  // What an allreduce of plain floats takes by the algorithm that is likely to carry it, and on the
+  // emulated network if there is one; 0 when nothing was measured.
   double predict_s(std::size_t bytes) const;
 
   static constexpr int kRunsEach = 3;

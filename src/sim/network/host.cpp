@@ -40,9 +40,12 @@ std::int64_t oversleep_ns(const HostModel& host, Rng& rng, double spin_share, bo
 }
 
 std::int64_t displaced_ns(const HostModel& host, Rng& rng, std::int64_t spun_ns) {
-  if (spun_ns <= 0 || host.displaced_per_ms <= 0 || !contended(host)) return 0;
+  if (spun_ns <= 0 || !contended(host)) return 0;
+  const double share = 1 - host.cores_per_rank / (host.busy_threads + 1);
+  const auto shared = static_cast<std::int64_t>(share * static_cast<double>(spun_ns));
+  if (host.displaced_per_ms <= 0) return shared;
   const double chance = host.displaced_per_ms * static_cast<double>(spun_ns) * 1e-6;
-  return rng.uniform() < chance ? to_ns(exponential(rng, host.stall_mean_ms) * 1e3) : 0;
+  return shared + (rng.uniform() < chance ? to_ns(exponential(rng, host.stall_mean_ms) * 1e3) : 0);
 }
 
 bool contended(const HostModel& host) {

@@ -32,9 +32,10 @@ struct HostModel {
   double busy_threads = 1;              // of framework and input pipeline, in the window
   double window = 0.5;                  // of the step's compute
   bool partitioned = false;             // scp: the engine has a core of its own
-  // A thread that spins while the cores are fully in use may occupy the core that the next compute
-  // thread needs, and compute then stalls. This is how often that happens per millisecond of
-  // spinning in the window.
+  // A thread that spins while the cores are fully in use takes its share of them: all threads share
+  // what there are, and compute goes on as much slower. Beyond that it may occupy the core that the
+  // next compute thread needs, and compute then stalls. This is how often that happens per
+  // millisecond of spinning in the window.
   double displaced_per_ms = 0;
 
   // Ranks that share the cores of their host (shared_core_sim.hpp); 0: each has its own, as above.
@@ -65,7 +66,8 @@ struct StepNoise {
 StepNoise step_noise(const HostModel& host, Rng& rng);
 // The time from a timer's end to the thread's first instruction.
 std::int64_t oversleep_ns(const HostModel& host, Rng& rng, double spin_share, bool in_window);
-// How long compute stalls because the engine's thread spun for `spun_ns` of the window; mostly 0.
+// What compute loses because the engine's thread spun for `spun_ns` of the window: its share of the
+// cores, and rarely a stall.
 std::int64_t displaced_ns(const HostModel& host, Rng& rng, std::int64_t spun_ns);
 // Whether all cores are in use when the engine's thread spins in the window.
 bool contended(const HostModel& host);

@@ -12,6 +12,15 @@ SimResult StudyBench::run(const std::string& name, SimSettings settings, int mor
   return run_as_is(name, std::move(settings));
 }
 
+SimResult StudyBench::run_thinned(const std::string& name, SimSettings settings, int more) {
+  const int simulated = std::max(std::min(settings.ranks, 96),
+                                 static_cast<int>(settings.ranks * options_.scale));
+  settings.stands_for = static_cast<double>(settings.ranks) / simulated;
+  settings.ranks = simulated;
+  settings.iterations = options_.iterations * more;
+  return run_as_is(name, std::move(settings));
+}
+
 SimResult StudyBench::run_as_is(const std::string& name, SimSettings settings) {
   vary(settings);
   auto result = simulate(settings, [&](double done) {

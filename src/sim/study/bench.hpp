@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the studies are made of: runs configurations one after another and remembers them and the rows
-// that follow from them. Thread: one.
+// What the studies are made of: runs configurations one after another and remembers them and the
+// rows that follow from them. Thread: one.
 #pragma once
 
 #include <string>
@@ -19,6 +19,8 @@ class StudyBench {
   // outlive the next run.
   // `more` times as many iterations: few ranks take little time and see little of what is rare.
   SimResult run(const std::string& name, SimSettings settings, int more = 1);
+  // The same, where fewer ranks stand for all. Not for coordinators, whose work is that of all.
+  SimResult run_thinned(const std::string& name, SimSettings settings, int more = 1);
   // With the settings' own number of ranks and iterations.
   SimResult run_as_is(const std::string& name, SimSettings settings);
   // What the options halve or double, and the seed.

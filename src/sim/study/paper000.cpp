@@ -15,8 +15,8 @@ SimSettings synthetic_summit(const char* model, int ranks) {
   return s;
 }
 
-// Collectives of an MPI between GPUs of that time: one ring of all ranks, and sums on the processor,
-// where the six ranks of a host share its memory.
+// Collectives of an MPI between GPUs of that time: one ring of all ranks, and sums on the
+// processor, where the six ranks of a host share its memory.
 SimSettings over_mpi(SimSettings s) {
   s.network.algorithm = "ring";
   s.network.reduce_ns_per_byte = s.host.ranks_per_host / s.network.local_gb_per_s;
@@ -69,8 +69,8 @@ void study_paper000(StudyBench& bench) {
   bench.fitted("ResNet-50 at 768: caching (PyTorch)", "x", 1.6, off.step_ms / on.step_ms,
                cat(kReading, "; ", kOneFramework));
   res.ranks = 1536;
-  const SimResult wide =
-      bench.run("ResNet-50 1,536, cache + groups", with_groups(with_order(res, "cache", "cycle"), 5));
+  const SimResult wide = bench.run("ResNet-50 1,536, cache + groups",
+                                   with_groups(with_order(res, "cache", "cycle"), 5));
   bench.row("ResNet-50 at 1,536: efficiency", "", 0.93, 0.97, wide.efficiency);
   SimSettings all = cached;
   all.ranks = 27600;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // HEP-CNN and CosmoGAN on the KNL nodes of Cori (Kurth et al.): what the ways to communicate there
-// were made of, in what the simulator has. Nothing is fitted but the critical batch of the time to a
-// loss, to its first row.
+// were made of, in what the simulator has. Nothing is fitted but the critical batch of the time to
+// a loss, to its first row.
 #include <algorithm>
 #include <iterator>
 

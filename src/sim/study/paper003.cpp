@@ -134,8 +134,8 @@ void other_granularities(const K80Cluster& cluster, const std::string& prefix, S
   }
 }
 
-// The start-up of an allreduce, from what was measured on two nodes; and what the paper's introduction
-// says of two sizes on eight.
+// The start-up of an allreduce, from what was measured on two nodes; and what the introduction of
+// the paper says of two sizes on eight.
 void predicted_allreduces(const K80Cluster& cluster, Study& study) {
   struct Measured {
     int nodes;

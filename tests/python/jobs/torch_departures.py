@@ -201,6 +201,40 @@ def one_rank_exits_early_from_training(rank, folder):
     survivor_done(rank, folder)
 
 
+def leaves_while_steps_are_pending(rank, folder, schedule):
+    hvd.init(log="off")
+    net = model()
+    optimizer = optimizer_of(net, schedule=schedule)
+    for _ in range(2):
+        optimizer.zero_grad()
+        net(torch.ones(4, 64)).sum().backward()
+        optimizer.step()
+    output = net(torch.ones(4, 64)).sum()
+    if rank == CULPRIT:
+        sys.exit(0)
+
+    def step_and_look():
+        output.backward()
+        optimizer.step()
+        net.state_dict()
+
+    error = raises(GONE, step_and_look)
+    names(error, CULPRIT)
+    assert "checkpoint" in str(error) or "set to None" in str(error), error
+    net.state_dict()  # nothing is pending any more, so that an older state can be loaded
+    survivor_done(rank, folder)
+
+
+@check
+def one_rank_exits_before_a_step_by_priority(rank, folder):
+    leaves_while_steps_are_pending(rank, folder, "priority")
+
+
+@check
+def one_rank_exits_before_a_step_in_two_phases(rank, folder):
+    leaves_while_steps_are_pending(rank, folder, "two-phase")
+
+
 @check
 def one_rank_exits_early_from_ddp(rank, folder):
     os.environ["UNISONO_LOG"] = "off"
@@ -229,6 +263,19 @@ def ends_with_an_optimizer_in_the_arena(rank, folder):
     optimizer.step()
     net(torch.ones(4, 64)).sum().backward()
     globals()["kept until the end"] = optimizer
+
+
+@check
+def ends_with_steps_that_are_pending(rank, folder):
+    hvd.init()
+    for schedule in ("priority", "two-phase"):
+        net = model()
+        optimizer = optimizer_of(net, schedule=schedule)
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.ones(4, 64)).sum().backward()
+            optimizer.step()
+        globals()[f"{schedule} until the end"] = net, optimizer
 
 
 @check

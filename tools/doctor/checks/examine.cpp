@@ -39,7 +39,7 @@ Examination examine_this_machine(const Progress& progress) {
   step("kernel", 0.03, [] { return check_kernel(); });
   step("clocks", 0.03, [] { return check_clocks(); });
   step("network", 0.2, [&] { return check_network(interfaces, tick); });
-  step("speed", 0.3, [&] { return check_speed(addresses_for_others()); });
+  step("speed", 0.3, [&] { return check_speed(addresses_for_others(), out.speed); });
   step("software", 0.4, [&] { return check_software(out.machine.versions, tick); });
   return out;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/machine.hpp"
+#include "doctor/checks/speed.hpp"
 #include "doctor/finding.hpp"
 
 namespace unisono::tools {
@@ -16,6 +17,7 @@ struct Examination {
   Machine machine;
   std::string host;
   std::vector<Finding> findings;
+  OwnSpeed speed;
 };
 
 Examination examine_this_machine(const Progress& progress);

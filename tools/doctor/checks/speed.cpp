@@ -128,7 +128,7 @@ Finding judge_shared_copy(double gb_per_s) {
              : good(name, found);
 }
 
-std::vector<Finding> check_speed(const std::vector<std::string>& addresses) {
+std::vector<Finding> check_speed(const std::vector<std::string>& addresses, OwnSpeed& speed) {
   const rendezvous::JobKey key = rendezvous::make_job_key();
   TrafficServer server(key);
   std::vector<Reached> tried;
@@ -152,8 +152,10 @@ std::vector<Finding> check_speed(const std::vector<std::string>& addresses) {
       tried.push_back(std::move(each));
     }
   }
+  if (loopback) speed.loopback = loopback.value();
+  speed.copy_gb_per_s = shared_copy_gb_per_s();
   return {judge_own_addresses(tried), judge_loopback(loopback),
-          judge_shared_copy(shared_copy_gb_per_s())};
+          judge_shared_copy(speed.copy_gb_per_s)};
 }
 
 }  // namespace unisono::tools

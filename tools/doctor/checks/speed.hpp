@@ -21,7 +21,13 @@ Finding judge_loopback(const Result<Traffic>& measured);
 // gb_per_s: 0 when no shared memory could be made.
 Finding judge_shared_copy(double gb_per_s);
 
-// addresses: of this machine, besides 127.0.0.1. Takes less than a second where all is well.
-std::vector<Finding> check_speed(const std::vector<std::string>& addresses);
+struct OwnSpeed {
+  Traffic loopback;
+  double copy_gb_per_s = 0;             // in shared memory, by one thread
+};
+
+// addresses: of this machine, besides 127.0.0.1. Takes less than a second where all is well. Also
+// says the figures, 0 where there are none.
+std::vector<Finding> check_speed(const std::vector<std::string>& addresses, OwnSpeed& speed);
 
 }  // namespace unisono::tools

@@ -11,6 +11,7 @@ import torch
 
 from ...current import engine
 from ..functions import broadcast_optimizer_state, broadcast_parameters
+from ..optimizer import DistributedMixin
 from .sampler import ElasticSampler
 from .state import ObjectState
 
@@ -52,6 +53,9 @@ class TorchState(ObjectState):
         super().save()
 
     def restore(self) -> None:
+        for part in self._parts.values():
+            if isinstance(part, DistributedMixin):
+                part._exchange.abandon()  # what a schedule has left pending is not waited for
         for name, saved in self._saved_parts.items():
             self._parts[name].load_state_dict(copy.deepcopy(saved))
         super().restore()

@@ -26,6 +26,8 @@ from .hooks import teach_grad_scalers
 from .lag import Lag
 from .layout import Plan
 from .names import checked_names, distinct_names
+from .schedule import (PARTITION_BYTES, DeferredExchange, OrderOfUse, ScheduledMixin,
+                       checked_schedule, make_transfer)
 from .step import GradientExchange, OutOfTurn
 from .tracked import TrackedParameter
 from .transfer import Transfer, engine_of
@@ -135,7 +137,7 @@ class DistributedMixin(_Wrapped):
         names = [self._parameter_names[p] for group in self.param_groups for p in group["params"]]
         arguments = {**self._arguments, "backward_passes_per_step": self.backward_passes_per_step,
                      "process_set": packed_set(self._arguments["process_set"])}
-        return _rebuild, (type(self).__mro__[2], plain, names, arguments)
+        return _rebuild, (type(self).__bases__[-1], plain, names, arguments)
 
     def _before_unscale(self) -> None:
         if self._exchange.lag.possible:
@@ -157,7 +159,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          group_balance: str = "count", gradients_in_arena: Optional[bool] = None,
                          bucket_bytes: int = grad_arena.BUCKET_BYTES, lag: int = 0,
                          cool_down_steps: int = 0,
-                         total_steps: Optional[int] = None) -> DistributedMixin:
+                         total_steps: Optional[int] = None, schedule: Optional[str] = None,
+                         partition_bytes: int = PARTITION_BYTES) -> DistributedMixin:
     """The optimizer, of a subclass of its class, that exchanges gradients while backward() runs
     and applies their combination in step().
 
@@ -173,6 +176,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
       view then, which the next step writes again: clone() what you keep.
     - lag=1: step k applies the gradients of step k-1; the last cool_down_steps of total_steps
       apply their own.
+    - schedule: step() waits for nobody, and each parameter is stepped when its gradient has come,
+      at the latest before it is used. "priority": gradients travel in parts of partition_bytes,
+      those that the forward pass needs first before others (join with planner="priority").
+      "two-phase": they are reduced in backward(), and gathered in the next forward pass.
     """
     if isinstance(optimizer, DistributedMixin):
         raise InvalidArgument("the optimizer is a DistributedOptimizer already; wrap it once")
@@ -184,7 +191,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         groups=chosen_groups(everything, num_groups, groups, group_balance),
         sparse_as_dense=sparse_as_dense, process_set=process_set,
         gradients_in_arena=gradients_in_arena, bucket_bytes=bucket_bytes, lag=lag,
-        cool_down_steps=cool_down_steps, total_steps=total_steps)
+        cool_down_steps=cool_down_steps, total_steps=total_steps, partition_bytes=partition_bytes)
+    arguments["schedule"] = checked_schedule(schedule, partition_bytes, type(optimizer), arguments)
     teach_grad_scalers()
     # A scheduler made before puts a bound step() into the optimizer; it belongs to that object.
     plain = {key: value for key, value in optimizer.__dict__.items() if key != "step"}
@@ -193,8 +201,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
 
 def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
               arguments: dict[str, Any]) -> Any:
-    made_class: Any = type(base.__name__, (DistributedMixin, base),
-                      {"__module__": base.__module__, "__doc__": base.__doc__})
+    schedule = arguments.get("schedule")
+    mixins = (ScheduledMixin, DistributedMixin) if schedule else (DistributedMixin,)
+    made_class: Any = type(base.__name__, (*mixins, base),
+                           {"__module__": base.__module__, "__doc__": base.__doc__})
     made = made_class.__new__(made_class)
     made.__dict__.update(plain)
     made._arguments, made._parameter_names = arguments, names
@@ -206,17 +216,25 @@ def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
     process_set, lag = arguments["process_set"], Lag(
         arguments["lag"], arguments["cool_down_steps"], arguments["total_steps"])
     plan = Plan(arguments["groups"] and _trained(arguments["groups"], everything),
-                arguments["gradients_in_arena"], arguments["bucket_bytes"])
+                False if schedule else arguments["gradients_in_arena"], arguments["bucket_bytes"])
+    prefixes = distinct_names(engine_of(process_set), identity_of(process_set),
+                              (each.name for each in everything))
+    order = OrderOfUse()
+    tensors = {prefixes.parameter + each.name: each.tensor for each in everything}
 
     def transfer() -> Transfer:
         local = not process_set.included() or process_set.size() == 1
-        return Transfer(engine_of(process_set), process_set, arguments["op"],
-                        arguments["gradient_predivide_factor"], arguments["compression"],
-                        arguments["sparse_as_dense"], local)
+        how = (engine_of(process_set), process_set, arguments["op"],
+               arguments["gradient_predivide_factor"], arguments["compression"],
+               arguments["sparse_as_dense"], local)
+        if not schedule:
+            return Transfer(*how)
+        return make_transfer(schedule, lambda name: order.priority(tensors[name])
+                             if name in tensors else 0, arguments["partition_bytes"], *how)
 
-    prefixes = distinct_names(engine_of(process_set), identity_of(process_set),
-                              (each.name for each in everything))
-    made._exchange = GradientExchange(trained, frozen, passes, plan, lag, transfer, prefixes)
+    common = (passes, plan, lag, transfer, prefixes)
+    made._exchange = (DeferredExchange(trained, frozen, order, *common) if schedule else
+                      GradientExchange(trained, frozen, *common))
     return made
 
 

@@ -71,6 +71,14 @@ double Selector::predicted(const SizeClass& of, std::string_view algorithm,
   return cost::predict(of.kind, algorithm, layout_, bytes, costs_);
 }
 
+// The same in the light of trials of other sizes.
+double Selector::corrected(const SizeClass& of, std::string_view algorithm,
+                           std::size_t bytes) const {
+  const double raw = predicted(of, algorithm, bytes);
+  const auto found = corrections_.find(of.kind);
+  return found == corrections_.end() ? raw : found->second.corrected(algorithm, of.power, raw);
+}
+
 // A barrier has as many steps as the number of members has bits, and each crosses the slowest link.
 void Selector::note_meeting(double seconds) {
   constexpr std::size_t kKept = 9;
@@ -110,14 +118,10 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
     return fixed(question, "chosen by size and number of members, as no link was measured");
   }
   const std::size_t bytes = question.bytes;
-  const auto corrections = corrections_.find(of.kind);
   std::vector<cost::Candidate> candidates;
   for (const std::string_view name :
        move::algorithm_candidates(of.kind, context_, question.dtype, bytes)) {
-    const double raw = predicted(of, name, bytes);
-    candidates.push_back({name, corrections == corrections_.end()
-                                    ? raw
-                                    : corrections->second.corrected(name, of.power, raw)});
+    candidates.push_back({name, corrected(of, name, bytes)});
   }
   const bool only_one = candidates.size() == 1;
   State state;
@@ -147,12 +151,8 @@ double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
   const SizeClass of{.power = SizeClass::power_of(bytes)};
   const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
-  const auto corrections = corrections_.find(of.kind);
   const auto seconds = [&](std::string_view name) {
-    const double raw = cost::predict(of.kind, name, layout_, bytes, parts_.network->costs);
-    return emulated_s + (corrections == corrections_.end()
-                             ? raw
-                             : corrections->second.corrected(name, of.power, raw));
+    return emulated_s + corrected(of, name, bytes);
   };
   const auto known = states_.find(of);
   if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);

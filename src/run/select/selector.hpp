@@ -110,6 +110,7 @@ class Selector {
   State fixed(const Question& question, std::string reason) const;
   std::string_view by_rule(const Question& question) const;
   double predicted(const SizeClass& of, std::string_view algorithm, std::size_t bytes) const;
+  double corrected(const SizeClass& of, std::string_view algorithm, std::size_t bytes) const;
   void freeze(State& state, const SizeClass& of);
   void explain(const SizeClass& of, const State& state) const;
 

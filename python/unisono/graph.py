@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -12,6 +13,13 @@ import numpy as np
 from . import _core
 from ._core import ReduceOp
 from .errors import InvalidArgument
+
+
+def index_of(node: Any) -> int:
+    index = operator.index(node)
+    if not 0 <= index < 1 << 32:
+        raise InvalidArgument(f"{index} is the number of no node")
+    return index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,5 +43,5 @@ class GraphNode:
         if dtype not in _core.dtypes:
             raise InvalidArgument(f"node {self.name!r}: unisono does not carry elements of type "
                                   f"{dtype}; name one of {', '.join(sorted(_core.dtypes))}")
-        return (self.name, list(self.inputs), self.shape is not None, dtype,
-                list(self.shape or ()), settings)
+        return (str(self.name), [index_of(each) for each in self.inputs], self.shape is not None,
+                dtype, [operator.index(extent) for extent in self.shape or ()], settings)

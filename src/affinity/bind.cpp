@@ -82,7 +82,8 @@ Result<int> bind_process_threads(std::span<const int> cpus,
       if (std::ranges::equal(mask, cpus)) continue;
       ++changed;
       if (Status status = bind_thread(thread, cpus); !status.ok()) {
-        if (cpus_of_thread(thread).empty()) continue;  // it has ended meanwhile
+        // It has ended meanwhile, or is one of the kernel's own that the process only lends its name.
+        if (cpus_of_thread(thread).empty() || thread != ::gettid()) continue;
         return status;
       }
     }

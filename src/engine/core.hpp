@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/os/alarm_clock.hpp"
+#include "base/alarm_clock.hpp"
 #include "base/os/child_closes.hpp"
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"

@@ -145,11 +145,15 @@ Ticket Engine::barrier(ProcessSetId set) {
 }
 
 Ticket Engine::switch_order(std::string_view strategy, ProcessSetId set) {
-  return administer({.kind = Collective::switch_order, .name = cat(order::kSwitchPrefix, strategy)},
+  // What stands behind a mark is the name of a graph, which follow_graph() alone gives.
+  std::string plain(strategy);
+  std::replace(plain.begin(), plain.end(), '#', '?');
+  return administer({.kind = Collective::switch_order, .name = cat(order::kSwitchPrefix, plain)},
                     {.process_set = set});
 }
 
 Status Engine::follow_graph(const Graph& graph, ProcessSetId set) {
+  if (auto status = core_->may_wait(); !status) return status;
   auto name = core_->keep_graph(graph, set);
   // A rank whose graph is wrong says so to all, with a number that no graph has.
   std::uint64_t own = 0;
@@ -168,7 +172,10 @@ Status Engine::follow_graph(const Graph& graph, ProcessSetId set) {
                                 : "the ranks gave different graphs, so none is followed; give the "
                                   "same nodes, inputs, shapes and fetches on all ranks");
   }
-  return switch_order(cat("topo#", *name), set).wait();
+  return administer({.kind = Collective::switch_order,
+                     .name = cat(order::kSwitchPrefix, "topo#", *name)},
+                    {.process_set = set})
+      .wait();
 }
 
 Result<Persistent> Engine::prepare(Operation operation, Settings settings) {

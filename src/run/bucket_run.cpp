@@ -176,7 +176,7 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
 Nanos BucketRun::emulated() const {
   const Options* options = context_.options;
   if (context_.clock == nullptr || options == nullptr || options->emulate == "off" ||
-      context_.members->count() == 1) {
+      context_.members->count() == 1 || vote() == PlanVote::abort) {
     return Nanos(0);
   }
   const auto wire = parse_emulated_wire(options->emulate);
@@ -186,7 +186,8 @@ Nanos BucketRun::emulated() const {
   if (bucket_.kind == Collective::allreduce && codec != nullptr) {
     bytes = codec->wire_bytes(bucket_.dtype, bytes / size_of(bucket_.dtype));
   }
-  return seconds_to_nanos(wire->seconds(bytes));
+  constexpr double kDay_s = 86'400;
+  return seconds_to_nanos(std::min(wire->seconds(bytes), kDay_s));
 }
 
 std::string BucketRun::describe() const {

@@ -114,7 +114,7 @@ class Places {
         if (i == 0) continue;
         pauses.push_back(order_[i].first.ready_us - order_[i - 1].first.ready_us);
       }
-      const double median = quantile(pauses, 0.5);
+      const double median = lower_quantile(pauses, 0.5);
       if (median > longest.median_us) {
         longest = {phase, median, longest.median_us};
       } else {
@@ -209,7 +209,7 @@ Result<Steps> find_steps(const Recording& recording) {
     for (std::size_t k = 1; k < ends.size(); ++k) lengths.push_back(ends[k] - ends[k - 1]);
     if (lengths.empty()) continue;
     steps.count = std::max<std::uint64_t>(steps.count, ends.size());
-    steps.step_us = std::max(steps.step_us, quantile(lengths, 0.5));
+    steps.step_us = std::max(steps.step_us, lower_quantile(lengths, 0.5));
     for (const auto& [key, list] : times) {
       if (!in_step(list.size(), usual) || list.size() < 2) {
         others[key] = true;
@@ -224,7 +224,7 @@ Result<Steps> find_steps(const Recording& recording) {
       tensor.name = names[key.second];
       if (key.first != 0) tensor.name += cat(" (set ", key.first, ")");
       tensor.bytes = std::max(tensor.bytes, list.back().bytes);
-      const double median = std::max(quantile(ready, 0.5), 0.0);
+      const double median = std::max(lower_quantile(ready, 0.5), 0.0);
       tensor.ready_us_by_rank[rank] = median;
       tensor.ready_us = std::max(tensor.ready_us, median);
     }

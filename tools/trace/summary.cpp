@@ -14,7 +14,7 @@ namespace unisono::tools {
 namespace {
 
 TimeSpread spread_of(const std::vector<double>& values) {
-  TimeSpread spread{quantile(values, 0.5), quantile(values, 0.9), quantile(values, 1), 0};
+  TimeSpread spread{lower_quantile(values, 0.5), lower_quantile(values, 0.9), lower_quantile(values, 1), 0};
   for (const double value : values) spread.sum_us += value;
   return spread;
 }

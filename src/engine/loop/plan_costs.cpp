@@ -33,8 +33,8 @@ std::shared_ptr<const IterationArranger> make_plan_arranger(const Options& optio
   plan::IterationSettings settings;
   settings.fusion_bytes = options.fusion_bytes;
   if (window_max > 0) {
-    settings.fusion_bytes =
-        std::min(settings.fusion_bytes, static_cast<std::int64_t>(window_max));
+    settings.bucket_bytes_max = static_cast<std::int64_t>(
+        std::min(window_max, static_cast<std::size_t>(INT64_MAX)));
   }
   return plan::make_arranger(options.planner, settings,
                              [costs = std::move(costs)] { return costs_now(*costs); });

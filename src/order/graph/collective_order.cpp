@@ -104,6 +104,7 @@ Result<TopoGraph> collective_order(std::span<const ComputeNode> nodes,
                                               graph.units.size(), " collectives is too large"));
   }
   std::vector<std::uint64_t> needs(words * nodes.size(), 0);
+  std::vector<std::uint64_t> needed(words * graph.units.size(), 0);  // by collective, through others
   for (const std::uint32_t n : *line) {
     std::uint64_t* own = &needs[n * words];
     for (const std::uint32_t input : nodes[n].inputs) {
@@ -113,9 +114,20 @@ Result<TopoGraph> collective_order(std::span<const ComputeNode> nodes,
         for (std::size_t w = 0; w < words; ++w) own[w] |= needs[input * words + w];
       }
     }
-    if (unit_of[n] == UINT32_MAX) continue;
-    for (std::size_t unit = 0; unit < graph.units.size(); ++unit) {
-      if (own[unit / 64] >> (unit % 64) & 1) graph.edges.emplace_back(unit, unit_of[n]);
+    const std::uint32_t to = unit_of[n];
+    if (to == UINT32_MAX) continue;
+    // The latest first: what it needs itself is needed through it.
+    std::uint64_t* all = &needed[to * words];
+    std::vector<std::uint64_t> left(own, own + words);
+    for (std::uint32_t from = to; from-- > 0;) {
+      if ((left[from / 64] >> (from % 64) & 1) == 0) continue;
+      graph.edges.emplace_back(from, to);
+      all[from / 64] |= std::uint64_t{1} << (from % 64);
+      for (std::size_t w = 0; w < words; ++w) {
+        const std::uint64_t through = needed[from * words + w];
+        all[w] |= through;
+        left[w] &= ~through;
+      }
     }
   }
   return graph;

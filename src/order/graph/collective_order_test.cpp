@@ -59,6 +59,24 @@ TEST(CollectiveOrder, AnEdgeRunsWhereOneCollectiveNeedsAnother) {
   EXPECT_EQ(arrange(*graph, 1 << 20)->size(), 3u);
 }
 
+// Each needs all before it, through nodes that only compute; one edge says so.
+TEST(CollectiveOrder, WhatIsNeededThroughAnotherCollectiveIsNoEdge) {
+  std::vector<ComputeNode> nodes = {reduces("sum0")};
+  for (std::uint32_t k = 1; k < 500; ++k) {
+    const auto last = static_cast<std::uint32_t>(nodes.size());
+    std::vector<std::uint32_t> inputs = {last - 1};
+    if (last >= 2) inputs.push_back(last - 2);
+    nodes.push_back(computes(cat("node", k), inputs));
+    nodes.push_back(reduces(cat("sum", k), {last}));
+  }
+  const std::vector<std::uint32_t> fetches = {static_cast<std::uint32_t>(nodes.size() - 1)};
+  auto graph = collective_order(nodes, fetches);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->units.size(), 500u);
+  EXPECT_EQ(graph->edges.size(), 499u);
+  EXPECT_EQ(arrange(*graph, 1 << 20)->size(), 500u);
+}
+
 TEST(CollectiveOrder, WhatIsWrongIsNamed) {
   EXPECT_THAT(why({reduces("a", {1})}, {0}), HasSubstr("'a' needs node 1"));
   EXPECT_THAT(why({reduces("a")}, {4}), HasSubstr("fetches node 4"));

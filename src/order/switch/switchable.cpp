@@ -29,7 +29,12 @@ class Switchable final : public Order {
   bool blocking() const override { return current_->blocking(); }
   std::size_t waiting() const override { return current_->waiting(); }
   OrderCounts counts() const override { return OrderCounts(replaced_) += current_->counts(); }
-  OrderState state() const override { return current_->state(); }
+  OrderState state() const override {
+    OrderState state = current_->state();
+    state.plans += plans_before_;
+    state.plans_ended += plans_before_;
+    return state;
+  }
 
   Status receive(Rank from, std::span<const std::byte> message, Time now) override {
     if (Status status = std::exchange(early_fault_, {}); !status) return status;
@@ -104,6 +109,7 @@ class Switchable final : public Order {
   void replace(std::string_view strategy, Time now) {
     std::vector<Request> unanswered = current_->release();
     replaced_ += current_->counts();
+    plans_before_ += current_->state().plans;
     current_ = remake(strategy);
     settings_.first_sequence = next_sequence_;
     for (const Rank rank : left_) current_->member_left(rank, now);
@@ -125,6 +131,7 @@ class Switchable final : public Order {
   Status early_fault_;                  // of a message that came before its epoch, told at the next
   std::uint64_t next_sequence_ = 0;
   OrderCounts replaced_;                // of the strategies before this one
+  std::uint64_t plans_before_ = 0;      // theirs, which have all ended
 };
 
 }  // namespace

@@ -164,27 +164,31 @@ Arranged arrange(const std::vector<TopoUnit>& units,
 std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max) {
   if (!sound(graph)) return nullptr;
   const std::size_t count = graph.units.size();
-  const std::set<std::pair<std::size_t, std::size_t>> edges(graph.edges.begin(),
-                                                            graph.edges.end());
-  // The depth of each, in the order in which their last predecessors are known.
+  IterationEdges edges(count);
+  std::vector<std::vector<std::size_t>> after(count);
   std::vector<std::size_t> blocked(count, 0), line;
-  for (const auto& each : edges) ++blocked[each.second];
+  for (const auto& [from, to] : graph.edges) {
+    if (edges.has(from, to)) continue;
+    edges.add(from, to);
+    after[from].push_back(to);
+    ++blocked[to];
+  }
+  // The depth of each, in the order in which their last predecessors are known.
   for (std::size_t u = 0; u < count; ++u) {
     if (blocked[u] == 0) line.push_back(u);
   }
   std::vector<std::uint64_t> depth(count, 0);
   for (std::size_t at = 0; at < line.size(); ++at) {
-    const std::size_t u = line[at];
-    for (auto it = edges.lower_bound({u, 0}); it != edges.end() && it->first == u; ++it) {
-      depth[it->second] = std::max(depth[it->second], depth[u] + 1);
-      if (--blocked[it->second] == 0) line.push_back(it->second);
+    for (const std::size_t to : after[line[at]]) {
+      depth[to] = std::max(depth[to], depth[line[at]] + 1);
+      if (--blocked[to] == 0) line.push_back(to);
     }
   }
   if (line.size() != count) return nullptr;
   std::vector<Ranked> ranked;
   for (std::size_t u = 0; u < count; ++u) ranked.push_back({depth[u] * count + u, {}, u});
   std::sort(ranked.begin(), ranked.end());
-  const Edge edge = [&](std::size_t a, std::size_t b) { return edges.contains({a, b}); };
+  const Edge edge = [&](std::size_t a, std::size_t b) { return edges.has(a, b); };
   const IterationGraph made = graph_of(graph.units, ranked, edge);
   return plan_of(graph.units, ranked, fill(made, bucket_bytes_max));
 }

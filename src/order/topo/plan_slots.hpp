@@ -38,6 +38,7 @@ class PlanSlots {
   // When what was given out last was submitted, by slot. After the last bucket of an iteration that
   // is all of that iteration.
   std::span<const Time> submitted() const { return given_at_; }
+  bool next_is_last() const { return (next_ + 1) % missing_.size() == 0; }
   bool between_iterations() const { return next_ % missing_.size() == 0; }
   // Positions given out and not ended.
   std::size_t unended() const { return given_.size(); }

@@ -38,7 +38,9 @@ Time PlannedRun::deadline() const {
 void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
   while (!stopped_at_) {
     if (slots_.next_full()) {
-      give_out(extras_.empty() && !drifted_ ? PlanVote::run : PlanVote::run_then_stop, responses);
+      // Iterations are watched from a response that follows the end of one.
+      const bool plan_anew = drifted_ && slots_.next_is_last();
+      give_out(extras_.empty() && !plan_anew ? PlanVote::run : PlanVote::run_then_stop, responses);
       active_at_ = now;
     } else if (now >= stop_at()) {
       impatient_ = !member_left_ && !hurried() && slots_.filled() == 0;
@@ -59,8 +61,8 @@ void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
   response.planned = true;
   response.vote = vote;
   responses.push_back(std::move(response));
-  if (vote == PlanVote::run && drift_ && slots_.between_iterations()) {
-    drifted_ |= drift_->passed(slots_.submitted());
+  if (vote == PlanVote::run && drift_ && !drifted_ && slots_.between_iterations()) {
+    drifted_ = drift_->passed(slots_.submitted());
   }
 }
 

@@ -56,6 +56,8 @@ class PlannedRun {
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
   std::size_t buckets() const { return slots_.plan().size(); }
+  // Whether this member ended it for another plan.
+  bool drifted() const { return drifted_; }
   // What this member saw that ends the plan; empty while there is nothing.
   std::string why_stopped() const;
 

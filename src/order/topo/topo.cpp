@@ -25,6 +25,8 @@ constexpr std::string_view kConsentPrefix = "unisono.topo/";
 // A plan that lasted this many times the iterations it took to learn was worth it.
 constexpr std::uint64_t kWorthIt = 4;
 constexpr std::uint64_t kIterationsMax = 1 << 20;
+// To arrange more takes too long in the middle of a step.
+constexpr std::size_t kUnitsWatchedMax = 1024;
 
 bool is_consent(std::string_view name) { return name.starts_with(kConsentPrefix); }
 
@@ -285,13 +287,15 @@ class Topo final : public Order {
     level_ = {};
     planned_.emplace(plan_, next_sequence_, TopoTimes{policy_.grace, patience_}, now);
     history_.begun();
-    if (arranged_.iteration.arranger != nullptr) {
+    if (arranged_.iteration.arranger != nullptr &&
+        arranged_.iteration.graph.units.size() <= kUnitsWatchedMax) {
       const auto learned = static_cast<std::uint64_t>(wanted_);
+      // All members together came to the same plan again: what this one sees is no reason.
+      if (plan_->hash() == drifted_from_ && iterations_min_ > 0) iterations_min_ = kIterationsMax;
       DriftRules rules = policy_.drift;
       rules.iterations_min = iterations_min_ == 0 ? 0 : std::max(iterations_min_, kWorthIt * learned);
       planned_->watch(
           PlanDrift(std::move(arranged_.iteration), std::move(arranged_.unit_of), rules));
-      iterations_min_ = std::min(2 * iterations_min_, kIterationsMax);
     }
     arranged_ = {};
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
@@ -302,6 +306,10 @@ class Topo final : public Order {
   void fall_back(Time now) {
     next_sequence_ = planned_->next_sequence();
     history_.ended(*planned_);
+    if (planned_->drifted()) {
+      iterations_min_ = std::min(2 * iterations_min_, kIterationsMax);
+      drifted_from_ = plan_->hash();
+    }
     const auto learned = static_cast<std::uint64_t>(wanted_);
     const bool worth_it = planned_->iterations() >= kWorthIt * learned;
     if (planned_->was_impatient()) patience_ *= 2;
@@ -370,6 +378,7 @@ class Topo final : public Order {
   std::vector<TopoUnit> units_;         // on the first member: what to plan
   std::vector<std::vector<std::uint32_t>> positions_;
   Arranged arranged_;                   // the same, once offered
+  std::uint64_t drifted_from_ = 0;      // the plan that this member ended for another
   std::uint64_t iterations_min_ = policy_.drift.iterations_min;
   std::shared_ptr<const TopoPlan> plan_;  // while proposing, adopted and planned
   bool consent_due_ = false, consent_waits_ = false;

@@ -120,7 +120,8 @@ class LineArranger final : public GraphArranger {
   IterationBuckets arrange(const IterationGraph& graph) const override {
     const std::vector<std::size_t> line = line_of(graph);
     if (line.size() != graph.units.size()) return {};
-    const std::int64_t limit = name_ == "single" ? INT64_MAX : settings_.fusion_bytes;
+    const std::int64_t limit =
+        std::min(settings_.bucket_bytes_max, name_ == "single" ? INT64_MAX : settings_.fusion_bytes);
     const std::vector<IterationTensor> tensors = tensors_of(graph, line, limit);
     const std::unique_ptr<SizeCost> cost = costs_();
     const Method plain[] = {{.name = "none", .transfer = cost.get()}};
@@ -147,6 +148,8 @@ class UrgentArranger final : public GraphArranger {
     };
     FreeUnits free(graph, key);
     const std::unique_ptr<SizeCost> cost = costs_();
+    const std::int64_t limit = std::min(
+        {settings_.partition_bytes, settings_.fusion_bytes, settings_.bucket_bytes_max});
     IterationBuckets buckets;
     std::size_t placed = 0;
     double now = 0;
@@ -163,7 +166,7 @@ class UrgentArranger final : public GraphArranger {
         if (!bucket.empty()) {
           const IterationUnit& first = graph.units[bucket.front()];
           if (first.alone || unit.alone || first.kind != unit.kind ||
-              bytes + unit.bytes > settings_.partition_bytes) {
+              bytes + unit.bytes > limit) {
             break;                      // what is less urgent does not overtake it
           }
         }

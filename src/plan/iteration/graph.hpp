@@ -6,6 +6,7 @@
 // ready together the more urgent first. The planner then cuts the line into buckets, where a cut
 // must be: between kinds, around what travels alone, where an edge runs, and, for all but `single`,
 // before a bucket would hold more than fusion_bytes.
+// No bucket of several units is larger than what can be moved at once (bucket_bytes_max).
 //
 // `priority` makes the line itself by what is urgent: whenever the channel is free, the most urgent
 // of what is ready goes next, with as much of what follows it as fits into a partition. Callers cut

@@ -50,6 +50,7 @@ struct IterationProblem {
 
 struct IterationSettings {
   std::int64_t fusion_bytes = 64 << 20;  // of threshold
+  std::int64_t bucket_bytes_max = INT64_MAX;  // of live plans: what can be moved at once
   std::int64_t first_bytes = 0;         // the same of the first bucket; 0: fusion_bytes
   // Whether the tensor that reaches the limit is still taken (DDP), or begins the next bucket
   // where it would pass it (Horovod).

@@ -48,6 +48,7 @@ TEST(GraphArranger, EveryPlannerKeepsToKindsEdgesAndLimits) {
     IterationSettings settings;
     settings.fusion_bytes = static_cast<std::int64_t>(rng.below(3000));
     settings.partition_bytes = 800;
+    if (rng.below(2) == 0) settings.bucket_bytes_max = static_cast<std::int64_t>(rng.below(3000));
     for (const std::string_view name : kLive) {
       const auto arranger = make_arranger(name, settings, line_costs(random_line(rng)));
       const IterationBuckets buckets = arranger->arrange(graph);
@@ -56,8 +57,9 @@ TEST(GraphArranger, EveryPlannerKeepsToKindsEdgesAndLimits) {
       for (const auto& bucket : buckets) {
         std::int64_t bytes = 0;
         for (const std::uint32_t unit : bucket) bytes += graph.units[unit].bytes;
-        const bool limited = name != "single" && name != "priority" && bucket.size() > 1;
+        const bool limited = name != "single" && bucket.size() > 1;
         EXPECT_TRUE(!limited || bytes <= settings.fusion_bytes) << name;
+        EXPECT_TRUE(bucket.size() == 1 || bytes <= settings.bucket_bytes_max) << name;
       }
     }
   }

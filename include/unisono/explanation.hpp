@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Why an allreduce over messages runs the algorithm it does: what the links cost, which algorithms
+// Why a collective over messages runs the algorithm it does: what the links cost, which algorithms
 // were tried for which sizes, and what was chosen. Figures are agreed on by the members, so all of
 // them see the same. Values.
 #pragma once
@@ -29,8 +29,10 @@ struct AlgorithmTrial {
   int runs = 0;
 };
 
-// The allreduces of a process set whose sizes are from bytes_min to bytes_max.
+// The collectives of a kind and a process set whose sizes are from bytes_min to bytes_max: what each
+// rank brings, and of an allgather all parts together.
 struct AlgorithmChoice {
+  std::string collective;                   // "allreduce" and so on
   std::uint32_t set = 0;                    // a ProcessSetId
   int channel = 0;
   std::uint64_t bytes_min = 0, bytes_max = 0;

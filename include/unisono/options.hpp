@@ -55,6 +55,7 @@ struct UNISONO_API Options {
   double spin_us = -1;  // < 0: chosen from the cores this process may use
   std::int64_t io_threads = -1;  // < 0: by the number of connections and of cores
   std::string cpu_sets = "off";
+  bool bind_compute = false;
   std::string timeline = "";
   bool timeline_mark_cycles = false;
   std::string trace = "";

@@ -32,6 +32,7 @@
   COUNT(order_digest, "hash of the agreed order so far; equal on ranks that agree")               \
   NOW_COUNT(in_flight, "operations submitted and not done")                                       \
   NOW_SECONDS(engine_cpu_s, "processor time of the engine's thread")                              \
+  TIME(spinning, "time that the engine's thread spun for other ranks (pacing cycle, gs)")         \
   TIME(exposed, "time that callers spent inside wait()")                                          \
   TIME(negotiation, "tensors: from submission until all ranks had agreed")                        \
   TIME(wait_tensors, "tensors: until the buckets before theirs were through")                     \

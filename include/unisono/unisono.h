@@ -165,6 +165,24 @@ UNISONO_C_API int unisono_join_ranks(unisono_engine* engine, int* last_rank);
 UNISONO_C_API int unisono_switch_order(unisono_engine* engine, const char* strategy,
                                        uint32_t process_set);
 
+/* A node of the graph of a step. One with sum is an allreduce, submitted under the node's name. */
+typedef struct {
+  const char* name;
+  const uint32_t* inputs;    /* nodes that end before this one begins */
+  size_t input_count;
+  int32_t sum;               /* 0: it computes, and the rest is not read */
+  unisono_dtype dtype;
+  int dims;
+  const int64_t* shape;
+  const unisono_call* call;  /* or NULL */
+} unisono_graph_node;
+
+/* The order of collectives follows from this graph and the nodes that are fetched, from the first
+ * step on and without a message. All ranks give the same graph, or all get an error. Collective. */
+UNISONO_C_API int unisono_follow_graph(unisono_engine* engine, const unisono_graph_node* nodes,
+                                       size_t count, const uint32_t* fetches, size_t fetch_count,
+                                       uint32_t process_set);
+
 /* Memory that all ranks of the host map: tensors in it are reduced in place. It is zero and aligned
  * to 4 KiB. A tensor that is being reduced when a rank dies is left undefined. A block may outlive
  * its engine. */

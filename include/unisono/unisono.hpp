@@ -106,6 +106,21 @@ struct Operation {
   std::shared_ptr<void> keep_alive = {};    // held until the operation ends
 };
 
+// A node of a graph that a framework knows. One with `sum` is an allreduce: submitted under the
+// node's name, with this dtype, shape and settings; any other computes.
+struct GraphNode {
+  std::string name = {};
+  std::vector<std::uint32_t> inputs = {};   // nodes that end before this one begins
+  bool sum = false;
+  DType dtype = DType::f32;
+  Shape shape = {};
+  Settings settings = {};
+};
+struct Graph {
+  std::vector<GraphNode> nodes = {};
+  std::vector<std::uint32_t> fetches = {};  // nodes whose results the program wants
+};
+
 // The job of ranks that are threads of one process. Engines share its ownership.
 class UNISONO_API ThreadWorld {
  public:
@@ -255,6 +270,14 @@ class UNISONO_API Engine {
   int size() const { return identity().size; }
   const Options& options() const;
   const Placement& placement() const;
+  // Binds the program's threads to the compute CPUs of placement(): all of this process but the
+  // engine's and those on the input CPUs, and with them the threads and processes they start. Where
+  // ranks are threads of one process, the calling thread alone. Returns how many threads have those
+  // CPUs now; 0, and nothing changed, when placement() has no sets.
+  Result<int> bind_compute() const;
+  // Binds the calling thread, and what it starts, to the CPUs of the input pipeline, or to the
+  // compute's where the pipeline has none of its own.
+  Status bind_input() const;
 
   // Tensors and barriers are submitted through these two; for an invalid argument they return a
   // Ticket that is already done. Names that begin with "unisono." are reserved for the engine.
@@ -319,6 +342,10 @@ class UNISONO_API Engine {
   void stop_timeline();
   // Collective: all ranks use another ordering strategy from here on; nothing in flight is lost.
   Ticket switch_order(std::string_view strategy, ProcessSetId set = kWorld);
+  // Collective: from here on the order of collectives follows from the graph of a step, without a
+  // message from the first step on, and nothing is learned. All ranks give the same graph, or all
+  // get an error. A step that differs from it is negotiated, and the order is learned again.
+  Status follow_graph(const Graph& graph, ProcessSetId set = kWorld);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
   void shutdown();
   std::shared_ptr<engine::EngineCore> core() const { return core_; }

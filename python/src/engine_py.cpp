@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
@@ -139,6 +140,10 @@ nb::dict placement(Member& self) {
   return all;
 }
 
+int bind_compute(Member& self) { return value_or_raise(self.engine().bind_compute()); }
+
+void bind_input(Member& self) { raise_unless_ok(self.engine().bind_input()); }
+
 nb::dict stats(Member& self) {
   const Stats now = self.engine().stats();
   nb::dict all;
@@ -185,6 +190,27 @@ void switch_order(Member& self, const std::string& strategy, ProcessSetId set) {
   {
     nb::gil_scoped_release unlocked;
     status = self.engine().switch_order(strategy, set).wait();
+  }
+  raise_unless_ok(status);
+}
+
+// Name, inputs, whether it is an allreduce, and then its dtype, shape and settings.
+using PyGraphNode = std::tuple<std::string, std::vector<std::uint32_t>, bool, std::string,
+                               std::vector<std::int64_t>, Settings>;
+
+void follow_graph(Member& self, const std::vector<PyGraphNode>& nodes,
+                  const std::vector<std::uint32_t>& fetches, ProcessSetId set) {
+  Graph graph;
+  graph.fetches = fetches;
+  for (const auto& [name, inputs, sum, dtype, shape, settings] : nodes) {
+    const auto element = dtype_from(dtype);
+    if (!element) throw nb::value_error(("node '" + name + "': there is no dtype " + dtype).c_str());
+    graph.nodes.push_back({name, inputs, sum, *element, Shape(shape.begin(), shape.end()), settings});
+  }
+  Status status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = self.engine().follow_graph(graph, set);
   }
   raise_unless_ok(status);
 }
@@ -256,11 +282,14 @@ void bind_engine(nb::module_& module) {
            [](Member& self, ProcessSetId set) { return self.engine().process_set(set); })
       .def("arena_bytes", &arena_bytes)
       .def("placement", &placement)
+      .def("bind_compute", &bind_compute)
+      .def("bind_input", &bind_input)
       .def("stats", &stats)
       .def("timings", &timings)
       .def("explain", [](Member& self) { return self.engine().explain().text(); })
       .def("start_timeline", &start_timeline, nb::arg("path"), nb::arg("mark_cycles"))
       .def("stop_timeline", &stop_timeline)
+      .def("follow_graph", &follow_graph, nb::arg("nodes"), nb::arg("fetches"), nb::arg("set"))
       .def("switch_order", &switch_order, nb::arg("strategy"), nb::arg("set"))
       .def("shutdown", [](Member& self) { self.engine().shutdown(); },
            nb::call_guard<nb::gil_scoped_release>());

@@ -22,6 +22,7 @@ from .config import config as config
 from .default import *  # noqa: F401,F403: the calls on the default engine
 from .engine import Engine as Engine
 from .errors import *  # noqa: F401,F403
+from .graph import GraphNode as GraphNode
 from .groups import split_groups as split_groups
 from .handle import *  # noqa: F401,F403
 from .process_set import ProcessSet as ProcessSet

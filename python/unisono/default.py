@@ -59,10 +59,14 @@ def _check_same(asked: _core.Options, running: _core.Options, ignored: Iterable[
 
 
 placement = on_current(Engine.placement)
+bind_compute = on_current(Engine.bind_compute)
+bind_input = on_current(Engine.bind_input)
+worker_init = on_current(Engine.worker_init)
 stats = on_current(Engine.stats)
 timings = on_current(Engine.timings)
 explain = on_current(Engine.explain)
 switch_order = on_current(Engine.switch_order)
+follow_graph = on_current(Engine.follow_graph)
 start_timeline = on_current(Engine.start_timeline)
 stop_timeline = on_current(Engine.stop_timeline)
 arena_empty = on_current(Engine.arena_empty)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _core, objects
 from ._core import ReduceOp
 from .errors import InvalidArgument
+from .graph import GraphNode
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
 from .submit import AnySet, Groups, Submitter, Tensor, chosen_operator
+from .workers import WorkerInit
 
 _ALL = global_process_set
 _KIND = _core.Collective
@@ -97,9 +99,30 @@ class Engine(Submitter):
 
     def placement(self) -> dict[str, Union[list[int], str]]:
         """Which CPUs are whose, by the option cpu_sets: ``engine`` (bound already), ``input`` and
-        ``compute`` (for the program to bind to: ``os.sched_setaffinity(0, ...)``), all empty when
-        there is no plan, and the ``reason`` in a sentence."""
+        ``compute`` (``bind_compute()``, ``bind_input()`` and ``worker_init()`` bind the program's
+        own), all empty when there is no plan, and the ``reason`` in a sentence."""
         return self._core.placement()
+
+    def bind_compute(self) -> int:
+        """Binds the threads of this process to the compute CPUs of ``placement()``, but the engine's
+        and those on the input CPUs; what they start inherits it. Where ranks are threads of one
+        process, the calling thread alone. Returns how many threads have those CPUs now; 0, and
+        nothing is changed, when there is no plan."""
+        return self._core.bind_compute()
+
+    def bind_input(self) -> None:
+        """Binds the calling thread, and what it starts, to the input pipeline's CPUs, or to the
+        compute's where it has none of its own. For a thread that loads data."""
+        self._core.bind_input()
+
+    def worker_init(self, then: Optional[Callable[[int], object]] = None) -> WorkerInit:
+        """Returns what a process that loads data calls when it begins, such as the
+        ``worker_init_fn`` of torch's ``DataLoader``: it binds itself to the input pipeline's CPUs,
+        and calls ``then`` with its number."""
+        sets = self.placement()
+        cpus = sets["input"] or sets["compute"]
+        assert isinstance(cpus, list)
+        return WorkerInit(cpus, then)
 
     def stats(self) -> dict[str, Any]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
@@ -131,6 +154,15 @@ class Engine(Submitter):
         """All ranks go on with another ordering strategy (coordinator, tree, cache, topo, auto);
         nothing in flight is lost. Collective: every rank of the set calls it."""
         self._core.switch_order(strategy, identity_of(process_set))
+
+    def follow_graph(self, nodes: Sequence[GraphNode], fetches: Sequence[int],
+                     process_set: AnySet = _ALL) -> None:
+        """From here on the order of allreduces follows from the graph of a step (``GraphNode``) and
+        the numbers of the nodes that are fetched: without a message, from the first step on.
+        Collective: every rank of the set gives the same graph, or all of them raise. A step that
+        differs from the graph is negotiated, and its order learned."""
+        self._core.follow_graph([node.for_core() for node in nodes], list(fetches),
+                                identity_of(process_set))
 
     def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
         """An array in memory that all ranks of this host map: in-place collectives on it need no

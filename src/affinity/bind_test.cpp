@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace unisono::affinity {
@@ -48,6 +49,37 @@ TEST(Bind, ThreadsInheritTheScopesMaskAndTheCallerGetsItsOwnBack) {
     EXPECT_EQ(inherited, one);
     EXPECT_EQ(bound_cpus(), before);
   });
+}
+
+TEST(Bind, AllThreadsOfTheProcessButThoseSpared) {
+  const auto before = bound_cpus();
+  if (before.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::vector<int> first{before[0]}, last{before.back()};
+  std::atomic<int> ready{0};
+  std::atomic<bool> look{false};
+  std::vector<int> of_free, of_spared;
+  const auto sleeper = [&](std::vector<int>& seen) {
+    ++ready;
+    look.wait(false);
+    seen = bound_cpus();
+  };
+  std::thread free([&] { sleeper(of_free); });
+  std::thread spared([&] {
+    EXPECT_TRUE(bind_this_thread(first).ok());
+    sleeper(of_spared);
+  });
+  while (ready < 2) std::this_thread::yield();
+  auto bound = bind_process_threads(last, std::vector<std::vector<int>>{first});
+  look = true;
+  look.notify_all();
+  free.join();
+  spared.join();
+  ASSERT_TRUE(bound.ok()) << bound.status().to_string();
+  EXPECT_EQ(*bound, 2);
+  EXPECT_EQ(bound_cpus(), last);
+  EXPECT_EQ(of_free, last);
+  EXPECT_EQ(of_spared, first);
+  EXPECT_TRUE(bind_this_thread(before).ok());
 }
 
 TEST(Bind, ScopeWithoutCpusDoesNothing) {

@@ -114,6 +114,8 @@ double hierarchical(const Case& c) {
   return memory + (crowd > 1 ? std::max(wire, c.reduce * crowd * c.s) : wire);
 }
 
+int rounds_up(int members) { return std::bit_width(static_cast<unsigned>(members) - 1); }
+
 double gather_direct(const Case& c) { return c.spread(c.s / c.n); }
 double gather_ring(const Case& c) { return (c.n - 1) * c.slowest.seconds(c.s / c.n); }
 // Parts come around a ring of hosts and are copied from window to window meanwhile.
@@ -147,6 +149,23 @@ double scatter_hierarchical(const Case& c) {
   const double crowd = static_cast<double>(c.each) / c.least;
   return memory + c.slowest.seconds(leaving) +
          kFurtherMessage * ((c.hosts - 1) * crowd - 1) * c.slowest.latency();
+}
+
+// A tree whose longest branches leave first, so that of each host one member sends to others while
+// members of a host are neighbours. After the first segment the root's port is what takes time.
+double down_a_tree(const Case& c, int inner) {
+  const double segment = std::min(c.s, kSegment);
+  const double further = segment > 0 ? c.s / segment - 1 : 0;
+  const int outer = rounds_up(c.hosts > 1 ? c.hosts : c.n);
+  return outer * c.slowest.seconds(segment) + inner * c.within.seconds(segment) +
+         std::max(further, 0.0) * segment *
+             std::max(outer * c.slowest.per_byte(), (outer + inner) * c.within.per_byte());
+}
+double spread_by_tree(const Case& c) {
+  return down_a_tree(c, c.hosts > 1 ? rounds_up(c.each) : 0);
+}
+double spread_by_hosts(const Case& c) {
+  return down_a_tree(c, 0) + 2 * c.reduce * std::min(c.s, 2 * kChunk) + 2 * c.within.latency();
 }
 
 double exchange_pairwise(const Case& c) { return c.spread(c.s / c.n); }
@@ -184,21 +203,26 @@ struct Form {
   std::uint64_t (*times_sent)(const Layout&);
 };
 constexpr std::array kAllreduceForms = {
-    registry_row<Form>(kAlgorithmChoices, "ring", {ring, around}),
-    registry_row<Form>(kAlgorithmChoices, "recursive_doubling", {recursive_doubling, doubled}),
-    registry_row<Form>(kAlgorithmChoices, "direct", {direct, around}),
-    registry_row<Form>(kAlgorithmChoices, "halving_doubling", {halving_doubling, halved}),
-    registry_row<Form>(kAlgorithmChoices, "tree", {tree, around}),
-    registry_row<Form>(kAlgorithmChoices, "double_tree", {double_tree, around}),
-    registry_row<Form>(kAlgorithmChoices, "rings", {rings, around}),
-    registry_row<Form>(kAlgorithmChoices, "hierarchical", {hierarchical, between_hosts}),
+    registry_row<Form>(kAllreduceChoices, "ring", {ring, around}),
+    registry_row<Form>(kAllreduceChoices, "recursive_doubling", {recursive_doubling, doubled}),
+    registry_row<Form>(kAllreduceChoices, "direct", {direct, around}),
+    registry_row<Form>(kAllreduceChoices, "halving_doubling", {halving_doubling, halved}),
+    registry_row<Form>(kAllreduceChoices, "tree", {tree, around}),
+    registry_row<Form>(kAllreduceChoices, "double_tree", {double_tree, around}),
+    registry_row<Form>(kAllreduceChoices, "rings", {rings, around}),
+    registry_row<Form>(kAllreduceChoices, "hierarchical", {hierarchical, between_hosts}),
 };
-static_assert(all_have_rows(kAlgorithmChoices, kAllreduceForms));
+static_assert(all_have_rows(kAllreduceChoices, kAllreduceForms));
 
 constexpr std::array kAllgatherForms = {
     RegistryRow<Form>{"direct", "", {gather_direct, gathered}},
     RegistryRow<Form>{"ring", "", {gather_ring, gathered}},
     RegistryRow<Form>{"hierarchical", "", {gather_hierarchical, gathered_by_hosts}},
+};
+
+constexpr std::array kBroadcastForms = {
+    RegistryRow<Form>{"tree", "", {spread_by_tree, gathered}},
+    RegistryRow<Form>{"hierarchical", "", {spread_by_hosts, gathered_by_hosts}},
 };
 
 constexpr std::array kReducescatterForms = {
@@ -245,6 +269,11 @@ double predict_allgather(std::string_view algorithm, const Layout& layout, std::
   return predicted(kAllgatherForms, algorithm, layout, bytes, costs);
 }
 
+double predict_broadcast(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                         const Costs& costs) {
+  return predicted(kBroadcastForms, algorithm, layout, bytes, costs);
+}
+
 double predict_reducescatter(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                              const Costs& costs) {
   return predicted(kReducescatterForms, algorithm, layout, bytes, costs);
@@ -255,6 +284,20 @@ double predict_alltoall(std::string_view algorithm, const Layout& layout, std::s
   return predicted(kAlltoallForms, algorithm, layout, bytes, costs);
 }
 
+double predict(Collective kind, std::string_view algorithm, const Layout& layout,
+               std::size_t bytes, const Costs& costs) {
+  switch (kind) {
+    case Collective::allreduce: return predict_allreduce(algorithm, layout, bytes, costs);
+    case Collective::allgather: return predict_allgather(algorithm, layout, bytes, costs);
+    case Collective::broadcast: return predict_broadcast(algorithm, layout, bytes, costs);
+    case Collective::reducescatter: return predict_reducescatter(algorithm, layout, bytes, costs);
+    case Collective::alltoall: return predict_alltoall(algorithm, layout, bytes, costs);
+    default: break;
+  }
+  UNISONO_CHECK(!"a collective without predictions");
+  return 0;
+}
+
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes) {
   return form_of(kAllreduceForms, algorithm).times_sent(layout) * bytes;
@@ -263,6 +306,11 @@ std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout
 std::uint64_t sent_by_allgather(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes) {
   return form_of(kAllgatherForms, algorithm).times_sent(layout) * bytes;
+}
+
+std::uint64_t sent_by_broadcast(std::string_view algorithm, const Layout& layout,
+                                std::size_t bytes) {
+  return form_of(kBroadcastForms, algorithm).times_sent(layout) * bytes;
 }
 
 std::uint64_t sent_by_reducescatter(std::string_view algorithm, const Layout& layout,

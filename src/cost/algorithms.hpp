@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cost/layout.hpp"
+#include "unisono/types.hpp"
 
 namespace unisono::cost {
 
@@ -21,15 +22,22 @@ double predict_allreduce(std::string_view algorithm, const Layout& layout, std::
                          const Costs& costs);
 double predict_allgather(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                          const Costs& costs);
+double predict_broadcast(std::string_view algorithm, const Layout& layout, std::size_t bytes,
+                         const Costs& costs);
 double predict_reducescatter(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                              const Costs& costs);
 double predict_alltoall(std::string_view algorithm, const Layout& layout, std::size_t bytes,
                         const Costs& costs);
+// Of any of these kinds.
+double predict(Collective kind, std::string_view algorithm, const Layout& layout,
+               std::size_t bytes, const Costs& costs);
 // Bytes of data that all members together send as messages. With parts of any sizes, but where
 // "halving" brings the number of members down to a power of two, and of an alltoall.
 std::uint64_t sent_by_allreduce(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes);
 std::uint64_t sent_by_allgather(std::string_view algorithm, const Layout& layout,
+                                std::size_t bytes);
+std::uint64_t sent_by_broadcast(std::string_view algorithm, const Layout& layout,
                                 std::size_t bytes);
 std::uint64_t sent_by_reducescatter(std::string_view algorithm, const Layout& layout,
                                     std::size_t bytes);

@@ -14,7 +14,7 @@ namespace {
 std::string_view best_of(const Layout& layout, std::size_t bytes, bool hosts = false) {
   std::string_view best;
   double least = 0;
-  for (const OptionChoice& choice : kAlgorithmChoices) {
+  for (const OptionChoice& choice : kAllreduceChoices) {
     if (choice.name == "auto" || (choice.name == "hierarchical" && !hosts)) continue;
     const double predicted = predict_allreduce(choice.name, layout, bytes, typical_costs());
     if (!best.empty() && predicted >= least) continue;
@@ -25,7 +25,7 @@ std::string_view best_of(const Layout& layout, std::size_t bytes, bool hosts = f
 }
 
 TEST(Predictions, ExistForEveryAlgorithmAndGrowWithTheData) {
-  for (const OptionChoice& choice : kAlgorithmChoices) {
+  for (const OptionChoice& choice : kAllreduceChoices) {
     if (choice.name == "auto") continue;
     for (int n = 2; n <= 17; ++n) {
       const Layout layout{.n = n, .hosts = n % 2 == 0 ? 2 : 1, .each = n % 2 == 0 ? n / 2 : n,

@@ -84,8 +84,12 @@ Result<std::shared_ptr<EngineCore>> EngineCore::join(Options options,
   if (core->options_.transport == "tcp") {
     parts.neighbourhood.reset();
     core->network_.usable = size > 1;
-    core->network_.costs = cost::typical_costs();
+    core->network_.within = cost::LinkClass::loopback;
+  } else if (core->world_->divided()) {
+    core->network_.usable = true;
+    core->network_.host_of = core->world_->host_of();
   }
+  core->network_.costs = cost::typical_costs();
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   for (Rank r = 0; r < size; ++r) parts.peers.push_back({r, host, core->pid_});
@@ -103,6 +107,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore
     core->shutdown();
     throw;
   }
+  if (status.ok() && core->options_.bind_compute) status = core->bind_compute().status();
   if (status.ok()) return core;
   core->shutdown();
   return status;
@@ -116,6 +121,8 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
           : crowded             ? Nanos(0)
                                 : kSpinFor;
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
+  // Of two engines' threads on one core, the one that spins keeps out the one it waits for.
+  spins_politely_ = usable_cores() < 2 * identity_.local_size;
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);
 
@@ -139,6 +146,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.shared.timings = &timings_;
   parts.shared.explanations = &explanations_;
   parts.shared.order_reports = &order_reports_;
+  parts.shared.graphs = graphs_;
   parts.shared.network = &network_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);

@@ -13,12 +13,13 @@
 #include <mutex>
 #include <thread>
 
-#include "base/os/alarm_clock.hpp"
+#include "base/alarm_clock.hpp"
 #include "base/os/child_closes.hpp"
 #include "base/os/doorbell.hpp"
 #include "base/os/poller.hpp"
 #include "engine/driver.hpp"
 #include "engine/loop/loop.hpp"
+#include "engine/spinning.hpp"
 #include "engine/world.hpp"
 #include "observe/timeline.hpp"
 #include "submit/front_door.hpp"
@@ -41,9 +42,13 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   // Returns forked or shut_down when this process may not use the engine (any more).
   Status usable() const;
   Members members(SetId set) const;         // no ranks when there is no such set
+  // Returns the name under which the order can be asked to follow it; equal graphs have one name.
+  Result<std::string> keep_graph(const Graph& graph, SetId set);
   const Identity& identity() const { return identity_; }
   const Options& options() const { return options_; }
   const Placement& placement() const { return placement_; }
+  Result<int> bind_compute() const;
+  Status bind_input() const;
   Stats stats() const;
   std::vector<Timing> timings() const;
   Explanation explain() const;
@@ -111,6 +116,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   observe::Timings timings_;
   run::Explanations explanations_;
   observe::OrderReports order_reports_;
+  const std::shared_ptr<order::GivenGraphs> graphs_ = std::make_shared<order::GivenGraphs>();
   cost::Network network_;                   // written before the engine begins
   std::mutex timeline_mutex_;
   std::unique_ptr<observe::Timeline> timeline_, trace_;      // read timings_
@@ -121,12 +127,14 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Time driven_at_{};                        // the same: when a caller handed the loop back last
   bool patrols_ = false;                    // the same: the engine thread looks at muted streams
   Nanos patrol_{0};                         // engine thread: how often
+  Spinning spinning_;                       // the same
   bool only_looks_ = false;                 // engine thread: nothing but the patrol has woken it
   std::atomic<bool> shut_down_{false};      // no more submissions; the loop leaves
   Status out_of_memory_;                    // made early, since later there is no memory for it
   Status ended_;                            // why the inbox is closed; written before it closes
   std::atomic<bool> callbacks_{false};      // some operation has had an on_done
   Nanos spin_{0}, yield_{0};                // how long a waiting thread spins, then yields
+  bool spins_politely_ = false;             // the engine's thread yields while it spins
   mutable std::mutex sets_mutex_;
   SetTable sets_;
   std::map<SetId, std::uint64_t> barriers_;

@@ -84,7 +84,7 @@ bool EngineCore::turn() {
     sleep(patrol_, true);
     return true;
   }
-  bool busy = false, worked = false;
+  bool busy = false, worked = false, spins = false;
   Time due = kNever;
   {
     const TokenHold hold = only_looks ? TokenHold(token_, std::adopt_lock) : TokenHold(token_);
@@ -100,12 +100,17 @@ bool EngineCore::turn() {
     patrol_ = kPatrolMin;
     arm(!patrols_);
     busy = loop_->ready();
+    spins = loop_->blocking();
     due = sleeps_until_ = loop_->deadline();
   }
+  const Nanos spun = spinning_.looked(worked, spins, clock_.now());
+  observe::Counters::add(counters_.spinning_ns, static_cast<std::uint64_t>(spun.count()));
   cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
   if (busy && worked) return true;
   // Whatever is due and cannot be done must not keep the thread from what the poller has to say.
-  const Nanos limit = busy           ? Nanos(0)
+  // A thread that spins looks there as well, and lets others run where cores are too few.
+  if (spins && spins_politely_) ::sched_yield();
+  const Nanos limit = busy || spins   ? Nanos(0)
                       : due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
   const bool by_patrol = patrols_ && (limit < Nanos(0) || patrol_ < limit);
   sleep(by_patrol ? patrol_ : limit, by_patrol);
@@ -116,7 +121,7 @@ void EngineCore::sleep(Nanos limit, bool by_patrol) {
   try {
     const auto events = poller_.wait(limit);
     only_looks_ = by_patrol && events.empty();
-    observe::Counters::add(counters_.wakeups);
+    if (limit != Nanos(0)) observe::Counters::add(counters_.wakeups);
     const bool door = std::any_of(events.begin(), events.end(), [](const Poller::Ready& event) {
       return event.key == rendezvous::kDoorKey;
     });
@@ -231,7 +236,8 @@ void EngineCore::hand_back(TokenHold& hold, bool listens) {
   driven_at_ = clock_.now();
   arm(listens);
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
-  const bool busy = loop_->ready() || loop_->finished() || loop_->deadline() < sleeps_until_;
+  const bool busy = loop_->ready() || loop_->finished() || loop_->blocking() ||
+                    loop_->deadline() < sleeps_until_;
   const bool nobody_looks = poller_.muted() && !patrols_;
   hold.release();
   if (busy || nobody_looks) bell_.ringer().ring_always();

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What a caller reads from an engine: counters, where the time went, timelines.
+// What a caller reads from an engine: counters, where the time went, timelines, whose CPUs are which.
 #include "engine/core.hpp"
 
+#include <array>
+
+#include "affinity/bind.hpp"
 #include "base/data/text.hpp"
 #include "base/log.hpp"
 
@@ -25,6 +28,22 @@ Explanation EngineCore::explain() const {
   }
   out.reduce_us_per_mib = network_.costs.reduce_per_byte * kMebibyte * 1e6;
   return out;
+}
+
+// Other ranks' threads are not ours to bind.
+Result<int> EngineCore::bind_compute() const {
+  if (placement_.compute.empty()) return 0;
+  if (world_ != nullptr) {
+    if (Status status = affinity::bind_this_thread(placement_.compute); !status.ok()) return status;
+    return 1;
+  }
+  return affinity::bind_process_threads(placement_.compute,
+                                        std::array{placement_.engine, placement_.input});
+}
+
+Status EngineCore::bind_input() const {
+  const std::vector<int>& cpus = placement_.input.empty() ? placement_.compute : placement_.input;
+  return cpus.empty() ? Status{} : affinity::bind_this_thread(cpus);
 }
 
 std::vector<Timing> EngineCore::timings() const {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <new>
 
@@ -115,6 +116,10 @@ const Identity& Engine::identity() const { return core_->identity(); }
 const Options& Engine::options() const { return core_->options(); }
 const Placement& Engine::placement() const { return core_->placement(); }
 
+Result<int> Engine::bind_compute() const { return core_->bind_compute(); }
+
+Status Engine::bind_input() const { return core_->bind_input(); }
+
 Ticket Engine::submit(Operation operation, Settings settings) {
   std::vector<Operation> operations;
   operations.push_back(std::move(operation));
@@ -142,6 +147,28 @@ Ticket Engine::barrier(ProcessSetId set) {
 Ticket Engine::switch_order(std::string_view strategy, ProcessSetId set) {
   return administer({.kind = Collective::switch_order, .name = cat(order::kSwitchPrefix, strategy)},
                     {.process_set = set});
+}
+
+Status Engine::follow_graph(const Graph& graph, ProcessSetId set) {
+  auto name = core_->keep_graph(graph, set);
+  // A rank whose graph is wrong says so to all, with a number that no graph has.
+  std::uint64_t own = 0;
+  if (name.ok()) std::from_chars(name->data(), name->data() + name->size(), own);
+  own = name.ok() ? std::max<std::uint64_t>(own, 1) : 0;
+  std::uint64_t least[] = {own, ~own};
+  const Ticket ticket = administer(
+      {.name = cat(submit::kReservedPrefix, "graph/", core_->next_barrier(set)),
+       .dtype = DType::u64, .shape = {2}, .input = least, .output = least},
+      {.op = ReduceOp::min, .process_set = set, .codec = "none"});
+  if (auto status = ticket.wait(); !status) return name.ok() ? status : name.status();
+  if (!name.ok()) return name.status();
+  if (least[0] != own || least[1] != ~own) {
+    return Status(Code::mismatch,
+                  least[0] == 0 ? "the graph of another rank is wrong, so none is followed"
+                                : "the ranks gave different graphs, so none is followed; give the "
+                                  "same nodes, inputs, shapes and fetches on all ranks");
+  }
+  return switch_order(cat("topo#", *name), set).wait();
 }
 
 Result<Persistent> Engine::prepare(Operation operation, Settings settings) {

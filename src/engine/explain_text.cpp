@@ -29,7 +29,7 @@ std::string line_of(const LinkFigures& link) {
 
 std::string lines_of(const AlgorithmChoice& choice) {
   std::string out =
-      cat("  set ", choice.set, choice.channel > 0 ? cat(", channel ", choice.channel) : "", ", ",
+      cat("  ", choice.collective, ", set ", choice.set, choice.channel > 0 ? cat(", channel ", choice.channel) : "", ", ",
           size_text(choice.bytes_min), " up to ", size_text(choice.bytes_max + 1),
           choice.dtype.empty() ? "" : cat(", ", choice.dtype), choice.encoded ? ", encoded" : "", ": ",
           choice.algorithm, choice.frozen ? "" : " for now", "; ", choice.reason, ".\n");
@@ -55,10 +55,10 @@ std::string explain_text(const Explanation& explanation) {
     out += cat("  reducing: ", figure(explanation.reduce_us_per_mib), " µs for each MiB\n");
   }
   if (explanation.choices.empty()) {
-    return out + "Algorithms: no allreduce has run over messages; ranks that share memory need "
+    return out + "Algorithms: no collective has run over messages; ranks that share memory need "
                  "none.\n";
   }
-  out += "Algorithms of allreduce over messages\n";
+  out += "Algorithms over messages\n";
   for (const AlgorithmChoice& choice : explanation.choices) out += lines_of(choice);
   return out;
 }

@@ -25,6 +25,14 @@ Status WorldCore::agree(const Options& options, Rank rank) {
   return {};
 }
 
+std::vector<int> WorldCore::host_of() const {
+  std::vector<int> hosts;
+  for (int rank = 0; rank < static_cast<int>(shown_.size()); ++rank) {
+    hosts.push_back(rank / ranks_per_host_);
+  }
+  return hosts;
+}
+
 void WorldCore::show(Rank rank, const arena::Neighbourhood& mine, const Doorbell& bell) {
   std::lock_guard lock(mutex_);
   shown_[static_cast<std::size_t>(rank)] = {mine.share_own(), bell.page(), bell.ringer()};

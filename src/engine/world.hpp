@@ -21,6 +21,8 @@ class WorldCore {
   // From here on only so many neighbouring ranks share memory, as if each of these groups had a
   // host of its own; called before anybody joins.
   void divide_into_hosts(int ranks_per_host) { ranks_per_host_ = ranks_per_host; }
+  bool divided() const { return static_cast<std::size_t>(ranks_per_host_) < shown_.size(); }
+  std::vector<int> host_of() const;         // by rank
   transport::InprocWorld& inproc() { return inproc_; }
   // Returns refused, naming both, when these options differ from those of the first rank.
   Status agree(const Options& options, Rank rank);

@@ -67,8 +67,8 @@ struct MoveContext {
 // counts and displacements are in bytes, one per member, for the ragged collectives.
 using Extents = std::vector<std::size_t>;
 
-// In place over `data`. algorithm: one of kAlgorithmChoices; "hierarchical" without a host team is
-// "auto".
+// In place over `data`. algorithm: one of kAlgorithmChoices; one that the collective does not have,
+// and "hierarchical" without a host team, leave it to fixed rules, as "auto" does.
 std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, MoveContext context,
                                                   DType dtype, ReduceOp op,
                                                   std::span<std::byte> data);
@@ -103,21 +103,28 @@ bool rounds_coarsely(DType dtype);
 // size and the members, never measured time. Equal on all members; the name lives for ever.
 std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
                                   std::size_t bytes);
-// The names that may be chosen for these members and this dtype, equal on all members.
-std::vector<std::string_view> allreduce_candidates(const MoveContext& context, DType dtype);
+// The same of any kind but a barrier. bytes: what each member brings, the most that one does; of an
+// allgather, of all parts together.
+std::string_view choose_algorithm(Collective kind, std::string_view asked,
+                                  const MoveContext& context, DType dtype, std::size_t bytes);
+// The names that may be chosen for these members, equal on all of them.
+std::vector<std::string_view> algorithm_candidates(Collective kind, const MoveContext& context,
+                                                   DType dtype, std::size_t bytes);
 // Whether "direct" is what make_allreduce() would run. Equal on all members.
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,
                  std::size_t bytes);
 // mine (counts[me] bytes) lands in out at the sum of the counts before it, on every member.
 std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
                                                   std::span<const std::byte> mine, Extents counts,
-                                                  std::span<std::byte> out);
+                                                  std::span<std::byte> out,
+                                                  std::string_view algorithm = "auto");
 // root is a member index.
 std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
-                                                  std::span<std::byte> data);
+                                                  std::span<std::byte> data,
+                                                  std::string_view algorithm = "auto");
 // data holds all parts (counts in bytes, multiples of the element size); out receives part me,
-// reduced in an order that only the members decide, with one rounding. algorithm: "hierarchical"
-// where there is a host team, "auto" where that is worth it, too; all others are flat.
+// reduced in an order that only the members and the algorithm decide, with one rounding. A name that
+// reducescatters do not have makes it flat.
 std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
                                                       ReduceOp op,
                                                       std::span<const std::byte> data,
@@ -130,7 +137,7 @@ struct AlltoallWork {
   Extents receive_counts;
   Extents sent_by_each = {};                // bytes by member, where all know them; else empty
 };
-// algorithm: as for a reducescatter. Without sent_by_each it is flat.
+// Without sent_by_each it is flat.
 std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context, const AlltoallWork& work,
                                                  std::string_view algorithm = "auto");
 std::unique_ptr<CollectiveMachine> make_barrier(MoveContext context);

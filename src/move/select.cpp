@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "kernels/kernels.hpp"
+#include "model/collective_traits.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/registry.hpp"
 #include "move/algorithms.hpp"
@@ -24,18 +25,18 @@ constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);
 constexpr std::array kAllreduces = {
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "ring", make_allreduce_ring),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "recursive_doubling",
+    registry_row<MakeAllreduce>(kAllreduceChoices, "ring", make_allreduce_ring),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "recursive_doubling",
                                 make_allreduce_recursive_doubling),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "direct", make_allreduce_direct),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "halving_doubling",
+    registry_row<MakeAllreduce>(kAllreduceChoices, "direct", make_allreduce_direct),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "halving_doubling",
                                 make_allreduce_halving_doubling),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "tree", make_allreduce_tree),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "double_tree", make_allreduce_double_tree),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "hierarchical", make_allreduce_hierarchical),
-    registry_row<MakeAllreduce>(kAlgorithmChoices, "rings", make_allreduce_rings),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "tree", make_allreduce_tree),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "double_tree", make_allreduce_double_tree),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "hierarchical", make_allreduce_hierarchical),
+    registry_row<MakeAllreduce>(kAllreduceChoices, "rings", make_allreduce_rings),
 };
-static_assert(all_have_rows(kAlgorithmChoices, kAllreduces));
+static_assert(all_have_rows(kAllreduceChoices, kAllreduces));
 
 using MakeAllgather = std::unique_ptr<CollectiveMachine> (*)(MoveContext,
                                                              std::span<const std::byte>,
@@ -96,7 +97,7 @@ constexpr std::array kAlltoalls = {
                               make_alltoall_pairwise},
     RegistryRow<MakeAlltoall>{
         "hierarchical", "what a host sends to a rank of another is collected through shared memory "
-                        "and sent as one; several hosts, when asked for",
+                        "and sent as one; several hosts and little data",
         make_alltoall_hierarchical},
 };
 
@@ -153,36 +154,61 @@ bool may_run(std::string_view algorithm, const MoveContext& context) {
   return algorithm != "hierarchical" || context.host != nullptr;
 }
 
-// Whether an algorithm may be chosen although nobody asked for it: it has the memory it needs and
-// not too many messages. Few members rather send what would widen to its owner at once.
-bool may_be_chosen(std::string_view algorithm, const MoveContext& context, DType dtype) {
-  if (!may_run(algorithm, context)) return false;
-  const bool few = context.n() <= kDirectMembersMax;
-  if (algorithm == "direct") return few;
-  return algorithm == "hierarchical" || !few || !rounds_coarsely(dtype);
+// The name as its table has it, when the kind has such an algorithm and these members can run it.
+template <typename Rows>
+std::string_view pinned(const Rows& rows, std::string_view asked, const MoveContext& context) {
+  const auto* row = find_row(rows, asked);
+  return row != nullptr && may_run(asked, context) ? row->name : std::string_view();
 }
 
-std::string_view choose_allgather(const MoveContext& context, std::size_t bytes) {
+// Whether an algorithm may be chosen although nobody asked for it: it has the memory it needs and
+// not too many messages. Few members rather send what would widen to its owner at once.
+bool may_be_chosen(Collective kind, std::string_view algorithm, const MoveContext& context,
+                   DType dtype, std::size_t bytes) {
+  if (!may_run(algorithm, context)) return false;
+  const bool gather = kind == Collective::allgather;
+  const bool few = context.n() <= kDirectMembersMax;
+  if (algorithm == "direct") return few || (gather && bytes <= kDirectGatherBytesMax);
+  const bool reduces = traits_of(kind).reduces;
+  return algorithm == "hierarchical" || !reduces || !few || !rounds_coarsely(dtype);
+}
+
+std::string_view choose_allgather(std::string_view asked, const MoveContext& context,
+                                  std::size_t bytes) {
+  if (const auto name = pinned(kAllgathers, asked, context); !name.empty()) return name;
   if (bytes > kFlatBytesMax && may_run("hierarchical", context)) return "hierarchical";
   const bool direct = context.n() <= kDirectMembersMax || bytes <= kDirectGatherBytesMax;
   return direct ? "direct" : "ring";
 }
 
+std::string_view choose_broadcast(std::string_view asked, const MoveContext& context,
+                                  std::size_t bytes) {
+  if (const auto name = pinned(kBroadcasts, asked, context); !name.empty()) return name;
+  return bytes > kFlatBytesMax && may_run("hierarchical", context) ? "hierarchical" : "tree";
+}
+
 // Sums between hosts have another order than flat ones, so only who leaves the choice to us gets it.
 std::string_view choose_reducescatter(std::string_view asked, const MoveContext& context,
                                       std::size_t bytes) {
-  const bool wanted = asked == "hierarchical" || (asked == "auto" && bytes > kFlatBytesMax);
+  if (const auto name = pinned(kReducescatters, asked, context); !name.empty()) return name;
+  const bool wanted = asked == "auto" && bytes > kFlatBytesMax;
   if (wanted && may_run("hierarchical", context)) return "hierarchical";
   if (context.n() <= kDirectMembersMax) return "direct";
   return bytes <= kHalvingBytesMax ? "halving" : "ring";
 }
 
 // An alltoall sends the same bytes either way. Fewer messages may be worth two copies more of little
-// data, but no measurement has shown where, so it is for those who ask for it.
-std::string_view choose_alltoall(std::string_view asked, const MoveContext& context,
-                                 const Extents& sent_by_each) {
-  const bool can = may_run("hierarchical", context) && !sent_by_each.empty();
-  return asked == "hierarchical" && can ? "hierarchical" : "pairwise";
+// data; where, only trials tell.
+std::string_view choose_alltoall(std::string_view asked, const MoveContext& context) {
+  const auto name = pinned(kAlltoalls, asked, context);
+  return name.empty() ? "pairwise" : name;
+}
+
+template <typename Visit>
+void for_names(Collective kind, const Visit& visit) {
+  for (const AlgorithmRow& row : kTable) {
+    if (row.kind == kind && row.by == MovesBy::messages) visit(row.name);
+  }
 }
 
 }  // namespace
@@ -192,11 +218,7 @@ bool rounds_coarsely(DType dtype) { return kernels::wants_partials(dtype, Reduce
 // All members must choose alike, so only what all know decides.
 std::string_view choose_allreduce(std::string_view asked, const MoveContext& context, DType dtype,
                                   std::size_t bytes) {
-  if (asked != "auto" && may_run(asked, context)) {
-    const auto* row = find_row(kAllreduces, asked);
-    UNISONO_CHECK(row != nullptr);
-    return row->name;
-  }
+  if (const auto name = pinned(kAllreduces, asked, context); !name.empty()) return name;
   const bool few = context.n() <= kDirectMembersMax;
   if (bytes <= kDoublingBytesMax) {
     return few && rounds_coarsely(dtype) ? "direct" : "recursive_doubling";
@@ -206,11 +228,25 @@ std::string_view choose_allreduce(std::string_view asked, const MoveContext& con
   return bytes <= kHalvingBytesMax ? "halving_doubling" : "ring";
 }
 
-std::vector<std::string_view> allreduce_candidates(const MoveContext& context, DType dtype) {
-  std::vector<std::string_view> names;
-  for (const auto& row : kAllreduces) {
-    if (may_be_chosen(row.name, context, dtype)) names.push_back(row.name);
+std::string_view choose_algorithm(Collective kind, std::string_view asked,
+                                  const MoveContext& context, DType dtype, std::size_t bytes) {
+  switch (kind) {
+    case Collective::allgather: return choose_allgather(asked, context, bytes);
+    case Collective::broadcast: return choose_broadcast(asked, context, bytes);
+    case Collective::reducescatter: return choose_reducescatter(asked, context, bytes);
+    case Collective::alltoall: return choose_alltoall(asked, context);
+    default: break;
   }
+  UNISONO_CHECK(kind == Collective::allreduce);
+  return choose_allreduce(asked, context, dtype, bytes);
+}
+
+std::vector<std::string_view> algorithm_candidates(Collective kind, const MoveContext& context,
+                                                   DType dtype, std::size_t bytes) {
+  std::vector<std::string_view> names;
+  for_names(kind, [&](std::string_view name) {
+    if (may_be_chosen(kind, name, context, dtype, bytes)) names.push_back(name);
+  });
   return names;
 }
 
@@ -226,7 +262,8 @@ std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, Mo
 
 std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
                                                   std::span<const std::byte> mine, Extents counts,
-                                                  std::span<std::byte> out) {
+                                                  std::span<std::byte> out,
+                                                  std::string_view algorithm) {
   const auto me = static_cast<std::size_t>(context.me());
   UNISONO_CHECK(counts.size() == static_cast<std::size_t>(context.n()));
   UNISONO_CHECK(counts[me] == mine.size());
@@ -237,14 +274,16 @@ std::unique_ptr<CollectiveMachine> make_allgather(MoveContext context,
   }
   UNISONO_CHECK(total == out.size());
   if (!mine.empty()) std::memcpy(out.data() + start, mine.data(), mine.size());
-  return find_row(kAllgathers, choose_allgather(context, total))->make(context, mine, counts, out);
+  const std::string_view chosen = choose_allgather(algorithm, context, total);
+  return find_row(kAllgathers, chosen)->make(context, mine, counts, out);
 }
 
 std::unique_ptr<CollectiveMachine> make_broadcast(MoveContext context, int root,
-                                                  std::span<std::byte> data) {
+                                                  std::span<std::byte> data,
+                                                  std::string_view algorithm) {
   UNISONO_CHECK(root >= 0 && root < context.n());
-  const bool by_host = data.size() > kFlatBytesMax && may_run("hierarchical", context);
-  return find_row(kBroadcasts, by_host ? "hierarchical" : "tree")->make(context, root, data);
+  const std::string_view chosen = choose_broadcast(algorithm, context, data.size());
+  return find_row(kBroadcasts, chosen)->make(context, root, data);
 }
 
 std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType dtype,
@@ -276,7 +315,8 @@ std::unique_ptr<CollectiveMachine> make_alltoall(MoveContext context, const Allt
   UNISONO_CHECK(total(work.receive_counts) == work.out.size());
   const Extents& all = work.sent_by_each;
   UNISONO_CHECK(all.empty() || (all.size() == n && all[me] == work.in.size()));
-  return find_row(kAlltoalls, choose_alltoall(algorithm, context, all))->make(context, work);
+  const std::string_view chosen = all.empty() ? "pairwise" : choose_alltoall(algorithm, context);
+  return find_row(kAlltoalls, chosen)->make(context, work);
 }
 
 bool runs_direct(std::string_view algorithm, const MoveContext& context, DType dtype,

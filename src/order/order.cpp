@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/options/choices.hpp"
+#include "order/graph/collective_order.hpp"
 #include "order/pacing/pacing.hpp"
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
@@ -22,9 +23,15 @@ constexpr std::array kOrders = {
 static_assert(all_have_rows(kOrderChoices, kOrders));
 
 std::unique_ptr<Order> make_paced(std::string_view name, Members members, OrderSettings settings) {
-  const OrderRow* row = find_row(kOrders, name);
+  const std::size_t mark = name.find('#');
+  const OrderRow* row = find_row(kOrders, name.substr(0, mark));
   const PacingRow* pacing = find_pacing(settings.pacing);
   if (row == nullptr || pacing == nullptr) return nullptr;
+  if (mark != std::string_view::npos) {
+    if (row->name != "topo" || settings.graphs == nullptr) return nullptr;
+    settings.given = settings.graphs->find(name.substr(mark + 1));
+    if (settings.given == nullptr) return nullptr;
+  }
   OrderSettings unpaced = settings;
   unpaced.pacing = "event";
   return pacing->make(row->make(members, std::move(unpaced)), members, settings);

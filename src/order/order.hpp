@@ -67,6 +67,8 @@ struct OrderState {
 
 class CachePool;
 class TopoPool;
+class GivenGraphs;
+struct TopoGraph;
 
 struct OrderSettings {
   SetId set = 0;
@@ -84,6 +86,10 @@ struct OrderSettings {
   Nanos topo_patience{1'000'000'000};   // topo: an unfilled slot is given up after this long
   // topo: what shares a bucket; null: neighbours up to a fixed size.
   std::shared_ptr<const IterationArranger> arranger;
+  std::size_t bucket_bytes_max = std::size_t{8} << 20;  // topo: of that fixed size
+  // topo: graphs that the caller gave, for the strategy "topo#NAME"; may be null.
+  std::shared_ptr<const GivenGraphs> graphs;
+  std::shared_ptr<const TopoGraph> given;  // topo: the one it follows; null: it learns
 };
 
 class Order {
@@ -118,6 +124,9 @@ class Order {
   virtual std::vector<Request> release() = 0;
   // When negotiate() next has something to do although nothing arrives; kNever when nothing.
   virtual Time deadline() const = 0;
+  // Whether the thread that drives this spins until other members have come, and keeps its core
+  // meanwhile, instead of sleeping.
+  virtual bool blocking() const { return false; }
   // Requests submitted here and not yet answered.
   virtual std::size_t waiting() const = 0;
   // Counts since it was made; nothing where there is no cache.

@@ -8,6 +8,7 @@
 #include "base/data/text.hpp"
 #include "encode/codec.hpp"
 #include "model/options/emulated_wire.hpp"
+#include "run/select/trial_machine.hpp"
 
 namespace unisono::run {
 
@@ -84,6 +85,15 @@ move::MoveContext BucketRun::next_context() const {
           .identity = bucket_.identity,
           .host = context_.host,
           .is_long = bucket_.bytes > kLongBytes};
+}
+
+void BucketRun::run_chosen(std::unique_ptr<move::CollectiveMachine> machine,
+                           const Choice& choice) {
+  machine_ = std::move(machine);
+  if (!choice.trial) return;
+  const move::MoveContext meeting = next_context(), agreement = next_context();
+  machine_ = make_trial_machine(std::move(machine_), meeting, agreement,
+                                {context_.selector, choice, context_.clock});
 }
 
 const Status& BucketRun::trouble() const {

@@ -36,6 +36,7 @@ inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
 }
 
 class Selector;                             // run/select/selector.hpp
+struct Choice;                              // there, too
 
 struct RunContext {
   transport::Transport* transport = nullptr;
@@ -134,6 +135,9 @@ class BucketRun {
   Status take_buffer(BufferPool::Buffer& buffer, std::size_t bytes);
   Status own_result(Tensor& tensor, std::size_t bytes);
   move::MoveContext next_context() const;
+  // The machine of an algorithm that was chosen; when it is on trial, members agree afterwards on
+  // how long it took.
+  void run_chosen(std::unique_ptr<move::CollectiveMachine> machine, const Choice& choice);
 
   Bucket bucket_;
   RunContext context_;

@@ -36,7 +36,7 @@ Run::Run(const SimSettings& settings, const Progress& progress)
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings.network, settings.ranks, settings.host.ranks_per_host, *planner_),
       wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
-             settings.seed ^ 0x5EED, events_, kArrival),
+             spread_seed(settings.seed), events_, kArrival),
       metrics_(compute_ns_, warm_up_, settings.ranks),
       overslept_(settings.faults.oversleeps.size()) {
   make_requests();
@@ -165,9 +165,8 @@ void Run::begin_step(std::int64_t now) {
     VirtualRank& r = ranks_[static_cast<std::size_t>(i)];
     if (!r.alive) continue;
     // The noise depends on rank and measured step alone, so that everything that is compared under
-    // one seed sees the same noise. The seed is spread first: rank 2 of seed 1 would else have the
-    // noise of rank 1 of seed 2, and in a small job all seeds the same noise on other ranks.
-    Rng noise(mix(mix(mix(settings_.seed, 0x5EED), static_cast<std::uint64_t>(i)),
+    // one seed sees the same noise.
+    Rng noise(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(i)),
                   static_cast<std::uint64_t>(metrics_.steps() - warm_up_)));
     r.noise = step_noise(settings_.host, noise);
     r.step_begin_ns = now;
@@ -184,7 +183,8 @@ std::uint32_t Run::tensor_at(int rank, std::uint32_t position) const {
   const auto count = static_cast<std::uint32_t>(requests_.size());
   const std::uint32_t first = position & ~1u;
   if (!settings_.shuffle || first + 1 >= count) return position;
-  const std::uint64_t coin = mix(mix(settings_.seed, static_cast<std::uint64_t>(metrics_.steps())),
+  const auto step = static_cast<std::uint64_t>(metrics_.steps());
+  const std::uint64_t coin = mix(mix(spread_seed(settings_.seed), step),
                                  std::uint64_t{first} << 32 | static_cast<std::uint32_t>(rank));
   return (coin >> 40 & 1) != 0 ? first + (position - first == 0 ? 1 : 0) : position;
 }

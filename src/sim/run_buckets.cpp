@@ -7,11 +7,18 @@ namespace unisono::sim {
 
 void Run::start_bucket(std::int64_t now) {
   if (const FlyingBucket* next = channel_.start(now); next != nullptr) {
+    if (settings_.ranks > settings_.host.ranks_per_host) wires_.data_begins();
     events_.push(next->end_ns, kBucket, 0, 0);
   }
 }
 
 void Run::bucket(std::int64_t now) {
+  // Control messages went over the same adapters: the bucket takes longer by what the busiest one
+  // gave them. Those that are sent while it makes up for that count no more.
+  if (const std::int64_t longer = wires_.data_ends(); longer > 0) {
+    events_.push(channel_.prolong(longer), kBucket, 0, 0);
+    return;
+  }
   const std::int64_t was_free = channel_.last_end_ns();
   const FlyingBucket done = channel_.finish();
   metrics_.bucket_done(done, was_free);

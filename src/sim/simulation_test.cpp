@@ -251,12 +251,20 @@ TEST(Oversleep, UnderCycleTheOtherRankWaitsInNearlyEveryRoundThatFollows) {
   const OversleepVerdict v = judge_oversleep(run(oversleep_settings("cache", "cycle")));
   EXPECT_GT(v.rounds, 100);
   EXPECT_GT(v.share(), 0.9);
+  EXPECT_GT(v.time_in_rounds, 0.9);
 }
 
 TEST(Oversleep, UnderGlobalSleepItIsForgottenAfterOneRound) {
   const OversleepVerdict v = judge_oversleep(run(oversleep_settings("cache", "gs")));
   EXPECT_GT(v.rounds, 100);
   EXPECT_LE(v.until_recovered, 1);
+  EXPECT_LT(v.time_in_rounds, 0.01);
+}
+
+TEST(Oversleep, UnderNbcsTheOtherRankIsInRoundsAllTheTimeAndNeverSpins) {
+  const SimResult r = run(oversleep_settings("cache", "nbcs"));
+  EXPECT_GT(judge_oversleep(r).time_in_rounds, 0.9);
+  EXPECT_EQ(r.spin_share, 0);
 }
 
 TEST(Oversleep, UnderEventThereIsNothingToWaitFor) {

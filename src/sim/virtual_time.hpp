@@ -18,4 +18,8 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return a ^ (a >> 29);
 }
 
+// A seed to be mixed with a rank or a step: mixed as it is, rank 2 of seed 1 would have the numbers of
+// rank 1 of seed 2.
+inline std::uint64_t spread_seed(std::uint64_t seed) { return mix(seed, 0x5EED); }
+
 }  // namespace unisono::sim

@@ -70,6 +70,19 @@ def test_all_algorithms_over_tcp():
     assert all(row["checked"] and row["transport"] == "tcp" for row in rows)
 
 
+@pytest.mark.parametrize(("collective", "known"), [
+    ("allgather", {"direct", "ring"}), ("broadcast", {"tree"}),
+    ("reducescatter", {"direct", "halving", "ring"}), ("alltoall", {"pairwise"})])
+def test_algorithms_of_other_collectives(collective, known):
+    arguments = (collective, "-np", 3, "--bytes", "64K", "--transport", "tcp", "--algorithm", "all")
+    rows = rows_of(*arguments)
+    assert {row["algorithm"] for row in rows} == known | {"auto", "hierarchical"}
+    assert all(row["checked"] for row in rows)
+    told = bench(*arguments[:-2], "--repetitions", 1, "--explain").stdout
+    line = next(line for line in told.splitlines() if f"  {collective}, set 0, " in line)
+    assert any(f": {name};" in line for name in known), line
+
+
 def test_explain_says_what_was_tried_and_chosen():
     arguments = ("allreduce", "-np", 3, "--bytes", "64,256K", "--transport", "tcp",
                  "--repetitions", 1, "--explain")
@@ -124,7 +137,6 @@ def test_missing_peer_is_named_and_is_no_error(tmp_path):
     ["broadcast", "--algorithm", "ring"], ["allreduce", "--transport", "pigeon"],
     ["allreduce", "--peers", "nobody"], ["allreduce", "--peer-python", "openmpi"],
     ["allreduce", "--plot", "x.gif"], ["alltoall", "--persistent"], ["allgather", "--limit"],
-    ["broadcast", "--explain"],
     ["allreduce", "--repetitions", "0"], ["allreduce", "--no-such-option"],
     ["allreduce", "-np", "20", "--dtype", "float8_e5m2"]])
 def test_wrong_usage_exits_2_with_a_message(arguments):

@@ -150,9 +150,7 @@ Status read_dtypes(const std::vector<std::string>& words, BenchSettings& setting
 Status read_algorithms(const std::string& word, BenchSettings& settings) {
   std::vector<std::string_view> known{"auto", "all"};
   for (const move::AlgorithmRow& row : move::algorithm_table()) {
-    // Only the algorithm of an allreduce can be chosen in the engine.
-    if (row.by == move::MovesBy::messages && row.kind == settings.collective &&
-        row.kind == Collective::allreduce) {
+    if (row.by == move::MovesBy::messages && row.kind == settings.collective) {
       known.push_back(row.name);
     }
   }
@@ -195,7 +193,6 @@ Status check_rest(BenchSettings& settings) {
   const bool allreduce = settings.collective == Collective::allreduce;
   if (settings.persistent && !allreduce) return wrong("--persistent is for allreduce alone");
   if (settings.limit && !allreduce) return wrong("--limit is the limit of an allreduce");
-  if (settings.explain && !allreduce) return wrong("--explain is for allreduce alone");
   if (!settings.plot.empty() && !settings.plot.ends_with(".svg") &&
       !settings.plot.ends_with(".png")) {
     return wrong(cat("--plot ", settings.plot, ": end the name in .svg or .png"));

@@ -34,8 +34,8 @@ void print_list(const BenchSettings& settings) {
                 row.by == move::MovesBy::memory ? "memory" : "messages",
                 std::string(row.name).c_str(), std::string(row.about).c_str());
   }
-  std::cout << "  --algorithm pins those of allreduce over messages; auto tries the most promising and "
-               "keeps\n  the fastest for each size, which --explain tells.\n"
+  std::cout << "  --algorithm pins those over messages; auto tries the most promising and keeps the "
+               "fastest\n  for each size, which --explain tells.\n"
             << "Transports, the first that two ranks can use\n";
   for (const transport::TransportRow& row : transport::transport_table()) {
     std::printf("  %-14s %s\n", std::string(row.name).c_str(), std::string(row.about).c_str());

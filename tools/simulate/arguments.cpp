@@ -4,8 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <iostream>
 #include <utility>
 
@@ -18,6 +16,8 @@
 #include "plan/planner.hpp"
 #include "sim/study/study.hpp"
 #include "sim/timeline/timeline_step.hpp"
+#include "simulate/fault_options.hpp"
+#include "simulate/option_sense.hpp"
 #include "simulate/trace.hpp"
 
 namespace unisono::tools {
@@ -55,6 +55,10 @@ struct Line {
   std::string fusion_bytes = "64M", engine = "auto";
   double compute_ms = 0, cycle_ms = 1, batch = 0;
   bool at_end = false;
+  std::vector<int> hosts;
+  int nics = 0, hosts_per_switch = 0;
+  double oversubscription = 0, spine_us = -1;
+  std::string data_queue;
 };
 
 void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
@@ -115,6 +119,21 @@ void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--ranks-per-host", host.ranks_per_host, "ranks that share an adapter")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_option("--hosts", line.hosts, "how many, of --ranks-per-host each, instead of --ranks")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--nics", line.nics, "adapters of a host, among which its ranks are divided")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--hosts-per-switch", line.hosts_per_switch,
+                 "two levels: so many hosts to a switch; without it all are on one")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--oversubscription", line.oversubscription,
+                 "adapters below a switch over its link upwards, as 4")
+      ->check(CLI::Range(1.0, 1000.0));
+  app.add_option("--spine-us", line.spine_us, "longer from switch to switch")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--data-queue", line.data_queue,
+                 "bytes of data before a control message in an adapter while a bucket runs (64K)");
   app.add_option("--cores-per-rank", host.cores_per_rank, "cores")->capture_default_str();
   app.add_option("--shared-cores", host.shared_cores,
                  "the ranks of a host take turns on so many cores, as on a laptop (event pacing)")
@@ -159,6 +178,8 @@ void describe(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--study", s.study, "published figures beside simulated ones (see --list)");
   app.add_option("--study-scale", s.study_scale, "share of a study's ranks, for a quick look")
       ->check(CLI::Range(0.0001, 1.0));
+  app.add_flag("--sensitivity", s.sensitivity,
+               "every assumed parameter halved and doubled: how far each answer moves");
   app.add_flag("--detail", s.detail, "also what each row is made of");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
   app.add_option("--plot", s.plot, "draw the step times as FILE.svg, over the numbers of ranks");
@@ -205,7 +226,7 @@ constexpr const char* kOfEvents[] = {
     "--cores-per-rank", "--shared-cores", "--busy-threads", "--scp", "--jitter",
     "--stall-probability", "--stall-ms", "--displaced-per-ms", "--oversleep-probability",
     "--oversleep-ms", "--parse-ns", "--straggler", "--kill", "--partition", "--delay", "--delay-ms",
-    "--duplicate", "--reorder"};
+    "--duplicate", "--reorder", "--data-queue"};
 
 // The first of them that was given; empty: none.
 std::string given_of_events(const CLI::App& app) {
@@ -252,46 +273,6 @@ Status choose_engine(const Line& line, const std::string& of_events, SimulateSet
   return read_names("planner", timeline ? sim::timeline_planners() : rounds, s.planners);
 }
 
-template <typename Number>
-bool read_number(std::string_view text, Number& value) {
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc() && end == text.data() + text.size();
-}
-
-Status read_faults(const Line& line, sim::Faults& faults) {
-  for (const std::string& text : line.stragglers) {
-    const std::size_t mark = text.find('=');
-    sim::Straggler each{};
-    if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
-        !read_number(text.substr(mark + 1), each.factor) ||
-        !std::isfinite(each.factor) || each.factor <= 0) {
-      return wrong(cat("--straggler ", text, ": write RANK=FACTOR, as 3=1.5"));
-    }
-    faults.stragglers.push_back(each);
-  }
-  for (const std::string& text : line.kills) {
-    const std::size_t mark = text.find('@');
-    sim::Kill each{};
-    if (mark == std::string::npos || !read_number(text.substr(0, mark), each.rank) ||
-        !read_number(text.substr(mark + 1), each.at_ms) || !std::isfinite(each.at_ms)) {
-      return wrong(cat("--kill ", text, ": write RANK@MILLISECONDS, as 3@120"));
-    }
-    faults.kills.push_back(each);
-  }
-  for (const std::string& text : line.partitions) {
-    const std::size_t mark = text.find('@'), dash = text.find('-');
-    sim::Partition each{};
-    if (mark == std::string::npos || dash == std::string::npos || dash < mark ||
-        !read_number(text.substr(0, mark), each.boundary) ||
-        !read_number(text.substr(mark + 1, dash - mark - 1), each.from_ms) ||
-        !read_number(text.substr(dash + 1), each.until_ms)) {
-      return wrong(cat("--partition ", text, ": write RANK@FROM-UNTIL, as 8@100-250"));
-    }
-    faults.partitions.push_back(each);
-  }
-  return {};
-}
-
 Status read_workload(const Line& line, sim::Workload& workload) {
   if (line.model.empty() == line.trace.empty()) {
     return wrong("give one of --model NAME, --trace FILE and --study NAME");
@@ -310,8 +291,30 @@ Status read_workload(const Line& line, sim::Workload& workload) {
   return {};
 }
 
+// Hosts, adapters and switches, beside what the network's own row says.
+Status read_topology(const Line& line, SimulateSettings& s) {
+  sim::Network& network = s.base.network;
+  if (line.nics > 0) network.nics = line.nics;
+  if (line.hosts_per_switch > 0) network.hosts_per_switch = line.hosts_per_switch;
+  if (line.oversubscription > 0) network.oversubscription = line.oversubscription;
+  if (line.spine_us >= 0) network.spine_us = line.spine_us;
+  if (!line.data_queue.empty()) {
+    const auto bytes = parse_bytes(line.data_queue);
+    if (!bytes || *bytes < 0) return wrong(cat("--data-queue ", line.data_queue, ": as 64K"));
+    network.data_queue_bytes = static_cast<double>(*bytes);
+  }
+  if (line.hosts.empty()) return {};
+  s.ranks.clear();
+  for (const int hosts : line.hosts) {
+    const auto ranks = std::int64_t{hosts} * s.base.host.ranks_per_host;
+    if (ranks > 1'000'000) return wrong(cat("--hosts ", hosts, ": these are ", ranks, " ranks, of "
+                                            "which at most 1,000,000 can be simulated"));
+    s.ranks.push_back(static_cast<int>(ranks));
+  }
+  return {};
+}
+
 Status finish(const Line& line, const std::string& of_events, SimulateSettings& s) {
-  if (!s.study.empty() && !s.plot.empty()) return wrong("--plot: a study is a table");
   if (s.list || !s.study.empty()) return {};
   if (Status bad = read_workload(line, s.base.workload); !bad.ok()) return bad;
   if (s.global_batch > 0 && s.base.workload.batch == 0) {
@@ -325,6 +328,7 @@ Status finish(const Line& line, const std::string& of_events, SimulateSettings& 
   if (!emulated) return wrong(cat("--emulate ", line.emulate, ": write alpha=0.5ms,beta=8ns"));
   s.base.network.launch_us += 1e6 * emulated->alpha_s;
   s.base.network.emulated_ns_per_byte = 1e9 * emulated->beta_s;
+  if (Status bad = read_topology(line, s); !bad.ok()) return bad;
   s.base.tuning.cycle = seconds_to_nanos(line.cycle_ms * 1e-3);
   const auto fusion = parse_bytes(line.fusion_bytes);
   if (!fusion || *fusion < 0) return wrong(cat("--fusion-bytes ", line.fusion_bytes, ": as 64M"));
@@ -336,7 +340,7 @@ Status finish(const Line& line, const std::string& of_events, SimulateSettings& 
   if (Status bad = read_names("order", orders, s.orders); !bad.ok()) return bad;
   if (Status bad = read_names("pacing", pacings, s.pacings); !bad.ok()) return bad;
   if (Status bad = choose_engine(line, of_events, s); !bad.ok()) return bad;
-  return read_faults(line, s.base.faults);
+  return read_faults({line.stragglers, line.kills, line.partitions}, s.base.faults);
 }
 
 }  // namespace
@@ -351,7 +355,10 @@ SimulateArguments parse_simulate_arguments(std::vector<std::string> arguments) {
     out.exit_code = *over;
     return out;
   }
-  if (Status bad = finish(line, given_of_events(app), out.settings); !bad.ok()) {
+  Status bad = check_place(app, out.settings);
+  if (bad.ok()) bad = finish(line, given_of_events(app), out.settings);
+  if (bad.ok()) bad = check_sense(app, out.settings);
+  if (!bad.ok()) {
     std::cerr << "unisono simulate: " << bad.message() << "\n";
     out.exit_code = kWrongUsage;
   }

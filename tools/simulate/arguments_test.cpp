@@ -230,7 +230,7 @@ TEST(SimulateArguments, AWrongFaultIsNamedWithTheWayToWriteIt) {
 
 TEST(SimulateArguments, SizesAndTimesOfTheTuningAreRead) {
   const SimulateSettings settings = simulate_settings(
-      for_tiny({"--fusion-bytes", "1M", "--cycle-ms", "5", "--radix", "4"}));
+      for_tiny({"--fusion-bytes", "1M", "--pacing", "gs", "--cycle-ms", "5", "--radix", "4"}));
   EXPECT_EQ(settings.base.fusion_bytes, 1 << 20);
   EXPECT_NEAR(nanos_to_seconds(settings.base.tuning.cycle), 5e-3, 1e-8);
   EXPECT_EQ(settings.base.tuning.tree_radix, 4);
@@ -254,6 +254,46 @@ TEST(SimulateArguments, AGlobalBatchNeedsABatchThatTheComputeIsOf) {
               HasSubstr("of how many samples is the compute of tiny? Give --batch N"));
   EXPECT_EQ(simulate_settings(for_tiny({"--global-batch", "8", "--batch", "2"}))
                 .base.workload.batch, 2);
+}
+
+TEST(SimulateArguments, HostsAdaptersAndSwitchesAreRead) {
+  const SimulateSettings s = simulate_settings(
+      for_tiny({"--hosts", "4,16", "--ranks-per-host", "8", "--nics", "2", "--hosts-per-switch",
+                "4", "--oversubscription", "3", "--spine-us", "2", "--data-queue", "1M"}));
+  EXPECT_THAT(s.ranks, ElementsAre(32, 128));
+  EXPECT_EQ(s.base.network.nics, 2);
+  EXPECT_EQ(s.base.network.hosts_per_switch, 4);
+  EXPECT_EQ(s.base.network.oversubscription, 3);
+  EXPECT_EQ(s.base.network.spine_us, 2);
+  EXPECT_EQ(s.base.network.data_queue_bytes, 1 << 20);
+}
+
+TEST(SimulateArguments, AnOptionThatWouldMeanNothingIsRefusedWithTheReason) {
+  struct Case {
+    Words line;
+    const char* complaint;
+  };
+  const Case cases[] = {
+      {{"--oversubscription", "4"}, "--oversubscription means nothing without --hosts-per-switch"},
+      {{"--fixed-share", "0.2"}, "--fixed-share means nothing without --global-batch"},
+      {{"--stall-ms", "3"}, "without --stall-probability or --displaced-per-ms"},
+      {{"--oversleep-probability", "0.1"}, "without --oversleep-ms"},
+      {{"--delay-ms", "3"}, "without --delay or --reorder"},
+      {{"--cycle-ms", "5"}, "pacing event has no cycle"},
+      {{"--scp"}, "--scp is about threads that spin"},
+      {{"--shared-cores", "2", "--jitter", "0"}, "--jitter means nothing with --shared-cores"},
+      {{"--planner", "wfbp", "--fusion-bytes", "1M"}, "--fusion-bytes means nothing to wfbp"},
+      {{"--hosts", "2", "--ranks", "4"}, "give one of --hosts and --ranks"},
+      {{"--study-scale", "0.5"}, "--study-scale is a share of a study's ranks"},
+      {{"--list"}, "--model means nothing beside --list"},
+      {{"--study", "paper001"}, "--model means nothing beside --study paper001"}};
+  for (const Case& each : cases) {
+    EXPECT_THAT(simulate_complaint(for_tiny(each.line)), HasSubstr(each.complaint));
+  }
+  EXPECT_THAT(simulate_complaint({"--study", "paper003", "--seeds", "3"}),
+              HasSubstr("--seeds means nothing to study paper003, which draws nothing"));
+  EXPECT_THAT(simulate_complaint({"--study", "live", "--study-scale", "0.5"}),
+              HasSubstr("--study-scale means nothing to study live"));
 }
 
 TEST(SimulateArguments, NumbersOutOfTheirRangeAreWrongUsage) {

@@ -18,6 +18,7 @@
 #include "simulate/play.hpp"
 #include "simulate/plot.hpp"
 #include "simulate/report.hpp"
+#include "simulate/sensitivity.hpp"
 
 namespace unisono::tools {
 namespace {
@@ -76,6 +77,20 @@ std::string label_of(const SimulatedRow& row) {
                           : cat(row.order, ", ", row.pacing, ", ", row.ranks, " ranks");
 }
 
+int show_sensitivity(const SimulateSettings& settings) {
+  Result<Sensitivity> found = [&] {
+    ProgressBar bar(!settings.quiet);
+    return find_sensitivity(settings, asked_for(settings),
+                            [&](double done, const std::string& now) { bar.show(done, now); });
+  }();
+  if (!found.ok()) {
+    std::cerr << "unisono simulate: " << found.status().message() << "\n";
+    return found.status().code() == Code::invalid_argument ? kWrongUsage : kJobFailed;
+  }
+  return deliver(settings, sensitivity_text(settings, found.value()),
+                 sensitivity_json(settings, found.value()), false);
+}
+
 int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
@@ -107,6 +122,7 @@ int simulate_command(std::vector<std::string> arguments) {
     std::cout << list_text();
     return kSuccess;
   }
+  if (settings.sensitivity) return show_sensitivity(settings);
   return settings.study.empty() ? simulate_rows(settings) : simulate_study(settings);
 }
 

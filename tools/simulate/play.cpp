@@ -74,14 +74,15 @@ Status play(const SimulateSettings& settings, SimulatedRow& row, const sim::Prog
 }
 
 Result<SeededStudy> play_study(const SimulateSettings& settings,
-                               const sim::StudyProgress& progress) {
+                               const sim::StudyProgress& progress, const sim::Parameter* varied,
+                               double factor) {
   SeededStudy seeded;
   std::vector<std::vector<double>> values;
   for (int i = 0; i < settings.seeds; ++i) {
     auto study = sim::run_study(
         settings.study,
         {settings.base.seed + static_cast<std::uint64_t>(i), settings.base.iterations,
-         settings.study_scale},
+         settings.study_scale, varied, factor},
         [&](double done, const std::string& now) { progress((i + done) / settings.seeds, now); });
     if (!study.ok()) return study.status();
     values.resize(study->rows.size());

@@ -15,7 +15,9 @@ Result<sim::Workload> workload_for(const SimulateSettings& settings, int ranks);
 Status play(const SimulateSettings& settings, SimulatedRow& row, const sim::Progress& progress);
 
 // A study with each of the seeds.
+// With one of its parameters multiplied, unless it is null.
 Result<SeededStudy> play_study(const SimulateSettings& settings,
-                               const sim::StudyProgress& progress);
+                               const sim::StudyProgress& progress,
+                               const sim::Parameter* varied = nullptr, double factor = 1);
 
 }  // namespace unisono::tools

@@ -128,6 +128,7 @@ std::string published(const sim::StudyRow& row) {
 
 std::string error_text(const sim::StudyRow& row) {
   if (!row.published) return "-";
+  if (row.fitted) return "fitted";
   if (row.error() == 0) return "within";
   return cat(row.error() > 0 ? "+" : "", fixed(100 * row.error(), 0), " %");
 }
@@ -139,11 +140,21 @@ std::string seeds_text(const SimulateSettings& settings) {
              : cat("seeds ", first, " to ", first + static_cast<std::uint64_t>(settings.seeds) - 1);
 }
 
+std::string topology_text(const sim::Network& network) {
+  std::string out;
+  if (network.nics > 1) out += cat(", ", network.nics, " adapters each");
+  if (network.hosts_per_switch > 0) {
+    out += cat(", ", network.hosts_per_switch, " hosts to a switch, oversubscribed ",
+               fixed(network.oversubscription, 1), " to 1");
+  }
+  return out;
+}
+
 std::string job_text(const sim::SimSettings& base) {
   return cat(base.workload.name, ": ", base.workload.tensors.size(), " tensors, ",
              fixed(static_cast<double>(base.workload.bytes()) / 1e6, 1), " MB, compute ",
              fixed(base.workload.compute_us / 1e3, 1), " ms; network ", base.network.name, ", ",
-             base.host.ranks_per_host, " ranks per host");
+             base.host.ranks_per_host, " ranks per host", topology_text(base.network));
 }
 
 std::string timeline_table(const SimulateSettings& settings,
@@ -243,6 +254,9 @@ std::string json_text(const SimulateSettings& settings, const std::vector<Simula
                                 {"compute_us", base.workload.compute_us}}},
                               {"network", base.network.name},
                               {"ranks_per_host", base.host.ranks_per_host},
+                              {"nics", base.network.nics},
+                              {"hosts_per_switch", base.network.hosts_per_switch},
+                              {"oversubscription", base.network.oversubscription},
                               {"results", results}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -295,6 +309,7 @@ std::string study_json(const SimulateSettings& settings, const SeededStudy& seed
                     {"published_high", compared(row.high)},
                     {"simulated", row.simulated},
                     {"error", compared(row.error())},
+                    {"fitted", row.fitted},
                     {"note", row.note}});
     if (settings.seeds == 1) continue;
     rows.back()["simulated_low"] = seeded.simulated[i].low;

@@ -30,6 +30,7 @@ struct SimulateSettings {
   std::string note;                     // on what was left out of an "all"; empty: nothing
   std::string command;
   bool list = false, quiet = false, detail = false;
+  bool sensitivity = false;             // of every answer to every assumed parameter
 };
 
 }  // namespace unisono::tools

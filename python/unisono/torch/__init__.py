@@ -21,7 +21,11 @@ import torch as _torch
 
 from .. import exports as _exports
 from ..default import arena_empty as arena_empty
+from ..default import bind_compute as bind_compute
+from ..default import bind_input as bind_input
+from ..default import placement as placement
 from ..default import stats as stats
+from ..default import worker_init as worker_init
 from ..engine import Engine as Engine
 from ..errors import DuplicateName as DuplicateName
 from ..errors import Error as Error

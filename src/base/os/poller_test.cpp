@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/testing/deny_call.hpp"
-#include "base/os/alarm_clock.hpp"
+#include "base/alarm_clock.hpp"
 #include "base/os/doorbell.hpp"
 
 namespace unisono {

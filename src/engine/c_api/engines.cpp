@@ -158,6 +158,35 @@ int unisono_switch_order(unisono_engine* engine, const char* strategy, uint32_t 
   });
 }
 
+int unisono_follow_graph(unisono_engine* engine, const unisono_graph_node* nodes, size_t count,
+                         const uint32_t* fetches, size_t fetch_count, uint32_t process_set) {
+  return with_engine(engine, [&](Engine& target) -> Status {
+    if (nodes == nullptr || fetches == nullptr) return null_argument("the nodes or the fetches");
+    Graph graph;
+    graph.fetches.assign(fetches, fetches + fetch_count);
+    for (size_t n = 0; n < count; ++n) {
+      const unisono_graph_node& node = nodes[n];
+      if (node.name == nullptr || (node.inputs == nullptr && node.input_count > 0)) {
+        return null_argument("a node's name or inputs");
+      }
+      GraphNode& made = graph.nodes.emplace_back();
+      made.name = node.name;
+      made.inputs.assign(node.inputs, node.inputs + node.input_count);
+      if (node.sum == 0) continue;
+      auto operation = operation_from({Collective::allreduce, node.name, node.dtype, node.dims,
+                                       node.shape, nodes, nullptr});
+      if (!operation) return operation.status();
+      auto settings = settings_from(node.call);
+      if (!settings) return settings.status();
+      made.sum = true;
+      made.dtype = operation->dtype;
+      made.shape = operation->shape;
+      made.settings = std::move(*settings);
+    }
+    return target.follow_graph(graph, process_set);
+  });
+}
+
 int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count, uint32_t* id) {
   return guarded([&]() -> Status {
     const auto target = pick(engine);

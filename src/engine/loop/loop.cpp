@@ -75,6 +75,9 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   order::OrderSettings settings = order_settings(id, *parts_.shared.options);
   settings.arranger = make_plan_arranger(*parts_.shared.options, costs,
                                          team == nullptr ? 0 : team->window_max());
+  settings.bucket_bytes_max = std::min(
+      settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
+  settings.graphs = parts_.shared.graphs;
   auto order = order::make_order(parts_.shared.options->order, members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{

@@ -82,6 +82,8 @@ class Loop final : private transport::TransportListener, private SetHost {
   bool moving() const;
   // Whether pass() would find something at once: the last look before sleeping.
   bool ready() const;
+  // Whether an order wants the engine's thread to spin until it hears from the other members.
+  bool blocking() const;
   // When pass() must run next although nothing arrives.
   Time deadline() const;
   void door_is_ready() { door_ready_ = true; }

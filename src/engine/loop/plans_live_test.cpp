@@ -156,6 +156,51 @@ TEST(PlansLive, TheReportSaysWhyAPlanEnded) {
   }, planned_by("merged"));
 }
 
+Graph step_graph(std::size_t last = kPlanTensors) {
+  Graph graph;
+  for (std::size_t t = 0; t < last; ++t) {
+    graph.nodes.push_back({.name = cat("t", t), .sum = true, .shape = {kPlanElements},
+                           .settings = {.op = ReduceOp::sum}});
+    graph.fetches.push_back(static_cast<std::uint32_t>(t));
+  }
+  return graph;
+}
+
+TEST(PlansLive, AGivenGraphIsFollowedFromTheFirstStep) {
+  Options options = planned_by("merged");
+  options.order = "cache";
+  std::barrier<> all(kPlanRanks);
+  run_ranks(kPlanRanks, [&](Engine& engine) {
+    const Status followed = engine.follow_graph(step_graph());
+    ASSERT_TRUE(followed.ok()) << followed.to_string();
+    PlanSteps steps(engine);
+    for (int i = 0; i < 2; ++i) steps.one();
+    const OrderReport order = engine.stats().order;
+    EXPECT_TRUE(order.planned) << order.reason;
+    EXPECT_EQ(order.plans_ended, 0u);
+    all.arrive_and_wait();
+    // What is not in the graph is negotiated, and nothing is lost.
+    std::vector<float> data(4, 1);
+    ASSERT_TRUE(engine.allreduce<float>("stranger", data, {.op = ReduceOp::max}).wait().ok());
+    for (int i = 0; i < 20; ++i) steps.one();
+  }, options);
+}
+
+TEST(PlansLive, GraphsThatDifferOrAreWrongFailOnEveryRank) {
+  run_ranks(kPlanRanks, [&](Engine& engine) {
+    const bool odd = engine.rank() == 1;
+    const Status differ = engine.follow_graph(step_graph(odd ? 3 : 4));
+    EXPECT_EQ(differ.code(), Code::mismatch) << differ.to_string();
+    Graph graph = step_graph();
+    if (odd) graph.nodes[2].inputs = {77};
+    const Status bad = engine.follow_graph(graph);
+    EXPECT_FALSE(bad.ok());
+    EXPECT_THAT(bad.to_string(), HasSubstr(odd ? "'t2' needs node 77" : "of another rank is wrong"));
+    PlanSteps steps(engine);
+    for (int i = 0; i < 5; ++i) steps.one();
+  }, planned_by("merged"));
+}
+
 TEST(PlansLive, OtherStrategiesSayThatTheyNegotiate) {
   Options options = planned_by("merged");
   options.order = "cache";

@@ -62,6 +62,7 @@ class SetRunner {
   // next bucket is larger than the given max are left alone.
   bool advance(Time now, std::size_t max_bytes);
   Time deadline() const { return negotiate_ ? Time{0} : parts_.order->deadline(); }
+  bool blocking() const { return !stopped_ && parts_.order->blocking(); }
   // Whether a bucket on its way could advance: the last look before sleeping.
   bool ready() const;
   // Every bucket agreed so far is finished.

@@ -282,4 +282,10 @@ void Loop::start_persistent(std::uint32_t id, Pending pending) {
   submit::resolve(pending, std::move(refusal), [](const Request&) {});
 }
 
+bool Loop::blocking() const {
+  if (!failed_.ok() || leave_.said_goodbye()) return false;
+  return std::any_of(sets_.begin(), sets_.end(),
+                     [](const auto& set) { return set.second->blocking(); });
+}
+
 }  // namespace unisono::engine

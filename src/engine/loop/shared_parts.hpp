@@ -11,6 +11,7 @@
 #include "observe/order_report.hpp"
 #include "observe/timings.hpp"
 #include "plan/planner.hpp"
+#include "order/graph/collective_order.hpp"
 #include "run/buffers.hpp"
 #include "run/select/explanations.hpp"
 #include "transport/transport.hpp"
@@ -25,6 +26,7 @@ struct SharedParts {
   observe::Timings* timings = nullptr;
   run::Explanations* explanations = nullptr;
   observe::OrderReports* order_reports = nullptr;
+  std::shared_ptr<const order::GivenGraphs> graphs;  // of the engine's caller
   const cost::Network* network = nullptr;   // null: fixed rules choose algorithms
   // The loop owns these and fills them in.
   const plan::Planner* planner = nullptr;

@@ -208,5 +208,43 @@ INSTANTIATE_TEST_SUITE_P(All, OrderLiveChange,
                                          Change{"reshaped", "", "", "t5", "t5"}),
                          [](const auto& param) { return std::string(param.param.what); });
 
+Options paced_by(const char* pacing) {
+  Options options = ordered_by("cache");
+  options.pacing = pacing;
+  return options;
+}
+
+// The engine's thread of one rank is held in a callback until the other's has been seen to spin.
+TEST(PacingLive, AThreadSpinsWhileAnotherRankIsLate) {
+  for (const char* pacing : {"cycle", "gs"}) {
+    std::atomic<bool> spun{false};
+    run_ranks(2, [&](Engine& engine) {
+      std::vector<float> data(8, 1.0F);
+      Settings settings;
+      if (engine.rank() == 1) settings.on_done = [&](const Status&) { spun.wait(false); };
+      const Ticket ticket = engine.allreduce<float>("x", data, settings);
+      while (!spun) {
+        if (engine.rank() == 0 && engine.stats().spinning_s > 0) spun = true;
+        std::this_thread::yield();
+      }
+      spun.notify_all();
+      EXPECT_TRUE(ticket.wait().ok());
+    }, paced_by(pacing));
+    EXPECT_TRUE(spun) << pacing;
+  }
+}
+
+TEST(PacingLive, NobodySpinsUnderOtherPacings) {
+  for (const char* pacing : {"nbcs", "event"}) {
+    run_ranks(2, [&](Engine& engine) {
+      std::vector<float> data(8, 1.0F);
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(engine.allreduce<float>("x", data).wait().ok());
+      }
+      EXPECT_EQ(engine.stats().spinning_s, 0) << pacing;
+    }, paced_by(pacing));
+  }
+}
+
 }  // namespace
 }  // namespace unisono::engine

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/data/text.hpp"
@@ -63,12 +65,65 @@ TEST(Placement, EngineThreadsRunOnTheirSetAndTheCallerKeepsItsMask) {
   }, options);
 }
 
+TEST(Placement, ThreadsOfTheProgramAreBoundWhenTheyAsk) {
+  const auto before = affinity::bound_cpus();
+  if (before.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  Options options;
+  options.cpu_sets = cat("engine=", before[0], ";input=;compute=", before[1]);
+  run_ranks(2, [&](Engine& engine) {
+    auto bound = engine.bind_compute();
+    ASSERT_TRUE(bound.ok()) << bound.status().to_string();
+    EXPECT_EQ(*bound, 1);               // a rank that is a thread binds no other rank
+    EXPECT_EQ(affinity::bound_cpus(), engine.placement().compute);
+    std::thread([&] {
+      EXPECT_TRUE(engine.bind_input().ok());
+      EXPECT_EQ(affinity::bound_cpus(), engine.placement().compute);
+    }).join();
+    EXPECT_TRUE(engine.barrier().wait().ok());
+  }, options);
+  options.bind_compute = true;
+  run_ranks(2, [&](Engine& engine) {
+    EXPECT_EQ(affinity::bound_cpus(), engine.placement().compute);
+    EXPECT_TRUE(engine.barrier().wait().ok());
+  }, options);
+  EXPECT_EQ(affinity::bound_cpus(), before);
+}
+
+TEST(Placement, AProcessWithOneRankBindsAllItsThreadsButTheEngines) {
+  const auto before = affinity::bound_cpus();
+  if (before.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  Options options;
+  options.cpu_sets = cat("engine=", before[0], ";input=;compute=", before[1]);
+  std::atomic<bool> over{false};
+  std::thread pool([&] {                // made before the engine, as a pool of OpenMP is
+    ::pthread_setname_np(::pthread_self(), "pool");
+    over.wait(false);
+  });
+  {
+    auto engine = Engine::join(options, [](const std::string&) { return std::nullopt; });
+    ASSERT_TRUE(engine.ok()) << engine.status().to_string();
+    auto bound = engine->bind_compute();
+    ASSERT_TRUE(bound.ok()) << bound.status().to_string();
+    EXPECT_GE(*bound, 2);
+    EXPECT_EQ(affinity::bound_cpus(), engine->placement().compute);
+    EXPECT_THAT(masks_of("pool"), testing::ElementsAre(engine->placement().compute));
+    EXPECT_THAT(masks_of("unisono-engine"), Each(engine->placement().engine));
+  }
+  over = true;
+  over.notify_all();
+  pool.join();
+  EXPECT_TRUE(affinity::bind_this_thread(before).ok());
+}
+
 TEST(Placement, OffLeavesEveryThreadAlone) {
   const auto before = affinity::bound_cpus();
   run_ranks(2, [&](Engine& engine) {
     EXPECT_TRUE(engine.barrier().wait().ok());
     EXPECT_THAT(engine.placement().engine, IsEmpty());
     EXPECT_EQ(engine.placement().reason, "cpu_sets is off");
+    EXPECT_EQ(engine.bind_compute().value(), 0);
+    EXPECT_TRUE(engine.bind_input().ok());
+    EXPECT_EQ(affinity::bound_cpus(), before);
     EXPECT_THAT(masks_of("unisono-engine"), Each(before));
     EXPECT_TRUE(engine.barrier().wait().ok());
   });
@@ -78,9 +133,12 @@ TEST(Placement, MoreRanksThanCoresGoOnWithoutSetsAndSayWhy) {
   Options options;
   options.cpu_sets = "0.5";
   options.log = "error";
-  const int ranks = static_cast<int>(affinity::bound_cpus().size()) + 1;
+  options.bind_compute = true;
+  const auto before = affinity::bound_cpus();
+  const int ranks = static_cast<int>(before.size()) + 1;
   if (ranks > 16) GTEST_SKIP() << "needs a machine with fewer CPUs";
-  run_ranks(ranks, [](Engine& engine) {
+  run_ranks(ranks, [&](Engine& engine) {
+    EXPECT_EQ(affinity::bound_cpus(), before);
     EXPECT_THAT(engine.placement().engine, IsEmpty());
     EXPECT_THAT(engine.placement().reason, HasSubstr("no CPU sets"));
   }, options);

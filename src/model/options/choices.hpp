@@ -5,6 +5,10 @@
 // with the same names (model/options/registry.hpp); only "auto" may have no row.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "unisono/options.hpp"
 
 namespace unisono {
@@ -19,9 +23,9 @@ inline constexpr OptionChoice kOrderChoices[] = {
 
 inline constexpr OptionChoice kPacingChoices[] = {
     {"event", "as soon as there is something to negotiate"},
-    {"cycle", "every cycle_ms, all ranks at once"},
+    {"cycle", "every cycle_ms, all ranks at once; the engine's thread spins until all have come"},
     {"gs", "like cycle; all sleep as long as the shortest sleeper"},
-    {"nbcs", "like cycle; differs in the simulator only, where cycle spins while it waits"},
+    {"nbcs", "like cycle; the engine's thread sleeps until all have come"},
 };
 
 inline constexpr OptionChoice kPlannerChoices[] = {
@@ -71,7 +75,8 @@ inline constexpr OptionChoice kHealChoices[] = {
 };
 
 // The algorithms of an allreduce over messages.
-inline constexpr OptionChoice kAlgorithmChoices[] = {
+// Of allreduces; what only others have follows below.
+inline constexpr OptionChoice kAllreduceChoices[] = {
     {"auto", "the most promising are tried for each size and the fastest is kept; with "
              "deterministic, or where no link was measured, chosen by size and number of ranks"},
     {"ring", "2(n-1) steps, sends 2(n-1)/n of the data; many ranks and large data"},
@@ -86,9 +91,16 @@ inline constexpr OptionChoice kAlgorithmChoices[] = {
     {"rings", "two or four rings in different orders and directions with a part of the data each; "
               "where one stream does not fill the wire"},
     {"hierarchical", "within each host through shared memory, then direct between hosts, of which "
-                     "each sends 2(h-1)/h of the data; several hosts; also reduce-scatters and "
-                     "all-to-alls of any size"},
+                     "each sends 2(h-1)/h of the data; several hosts"},
 };
+// A name holds for every collective that has an algorithm of it.
+inline constexpr auto kAlgorithmChoices = [] {
+  std::array<OptionChoice, std::size(kAllreduceChoices) + 2> all{};
+  auto* out = std::copy(std::begin(kAllreduceChoices), std::end(kAllreduceChoices), all.data());
+  *out++ = {"halving", "of reduce-scatters alone: log2 n steps (+2 off powers of two)"};
+  *out++ = {"pairwise", "of all-to-alls alone: one step, every part goes straight to its receiver"};
+  return all;
+}();
 
 inline constexpr OptionChoice kJoinDivisorChoices[] = {
     {"size", "all ranks"},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The one table of options. Names, variables, documentation and agreement are all read from it.
+// Long because it is that table: most of it is a row for each option, with its sentence.
 #include "unisono/options.hpp"
 
 #include <algorithm>
@@ -80,7 +81,8 @@ constexpr Entry kEntries[] = {
       "where ranks connect on first use."},
      &Options::connections},
     {{"algorithm", "UNISONO_ALGORITHM", "", one_of(kAlgorithmChoices), true,
-      "The allreduce algorithm over messages; ranks that share memory need none."},
+      "The algorithm over messages of every collective that has one of that name, the others follow "
+      "fixed lines; ranks that share memory need none."},
      &Options::algorithm},
     {{"tree_radix", "UNISONO_TREE_RADIX", "", count_from(2), true,
       "How many children a node of the control tree has (order tree and cache)."},
@@ -162,8 +164,11 @@ constexpr Entry kEntries[] = {
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "
       "of this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very "
       "CPUs. The engine binds its own threads; the other sets are for the program to use "
-      "(placement())."},
+      "(placement(), bind_compute(), bind_input())."},
      &Options::cpu_sets},
+    {{"bind_compute", "UNISONO_BIND_COMPUTE", "", kFlag, false,
+      "Whether joining calls bind_compute(): the program's threads get cpu_sets' compute CPUs."},
+     &Options::bind_compute},
     {{"timeline", "UNISONO_TIMELINE", "HOROVOD_TIMELINE", kFileOrDynamic, false,
       "Where rank 0 writes a timeline for chrome://tracing or Perfetto; rank 3 writes beside it "
       "(run.json, run.3.json). DYNAMIC: nowhere until start_timeline() is called."},

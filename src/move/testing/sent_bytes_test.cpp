@@ -113,7 +113,11 @@ TEST(SentBytes, OfPartsInAHierarchyAreThoseBetweenHosts) {
     const std::size_t n = CountedHosts(sizes).n(), all = n * kEach;
     const Extents counts(n, kEach), totals(n, all);
     std::vector<Buffer> in(n, Buffer(all)), out(n, Buffer(all));
-    CountedHosts gather(sizes), scatter(sizes), exchange(sizes);
+    CountedHosts gather(sizes), scatter(sizes), exchange(sizes), spread(sizes);
+    EXPECT_EQ(spread.sent([&](std::size_t i, MoveContext context) {
+      return make_broadcast(context, 0, in[i], "hierarchical");
+    }),
+              cost::sent_by_broadcast("hierarchical", spread.layout, all));
     EXPECT_EQ(gather.sent([&](std::size_t i, MoveContext context) {
       return make_allgather(context, std::span(in[i]).first(kEach), counts, out[i]);
     }),
@@ -167,6 +171,10 @@ TEST(SentBytes, OfAnAllgatherAreThoseOfItsClosedForm) {
     const std::uint64_t sent = run.sent([&](std::size_t i, MoveContext context) {
       return make_allgather(context, mine[i], counts, out[i]);
     });
+    EXPECT_EQ(CountedRun(n).sent([&](std::size_t i, MoveContext context) {
+      return make_broadcast(context, n / 2, out[i]);
+    }),
+              cost::sent_by_broadcast("tree", {.n = n}, all));
     // The two algorithms send alike.
     EXPECT_EQ(sent, cost::sent_by_allgather("ring", {.n = n}, all));
     EXPECT_EQ(sent, cost::sent_by_allgather("direct", {.n = n}, all));

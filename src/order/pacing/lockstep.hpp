@@ -47,8 +47,8 @@ class Lockstep final : public Order {
   OrderCounts counts() const override { return inner_->counts(); }
   OrderState state() const override { return inner_->state(); }
 
-  // The thread that drives this spins now, until the round ends: a simulator takes its core away.
-  bool blocking() const { return spins_ && phase_ != Phase::asleep && !broken_; }
+  // From entering a round until it ends, where the pacing spins; a simulator takes the core away.
+  bool blocking() const override { return spins_ && phase_ != Phase::asleep && !broken_; }
   bool in_round() const { return phase_ != Phase::asleep; }
   std::uint64_t rounds() const { return round_; }  // ended here
   Nanos time_in_rounds() const { return in_rounds_; }

@@ -26,6 +26,7 @@ class Switchable final : public Order {
   }
   std::vector<Request> release() override { return current_->release(); }
   Time deadline() const override { return current_->deadline(); }
+  bool blocking() const override { return current_->blocking(); }
   std::size_t waiting() const override { return current_->waiting(); }
   OrderCounts counts() const override { return OrderCounts(replaced_) += current_->counts(); }
   OrderState state() const override { return current_->state(); }

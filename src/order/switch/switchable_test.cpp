@@ -130,5 +130,18 @@ TEST(EpochMail, DropsOldKeepsNextAndRefusesBeyond) {
   EXPECT_EQ(receiver.open(3, endless, true).status().code(), Code::corrupted);
 }
 
+TEST(Switchable, SaysThatItsPacingBlocks) {
+  const RankList ranks{0, 1};
+  for (const auto& [pacing, blocks] : {std::pair{"cycle", true}, {"nbcs", false}}) {
+    OrderSettings settings;
+    settings.pacing = pacing;
+    const auto order = make_order("cache", Members::of(ranks, 0), settings);
+    EXPECT_FALSE(order->blocking());
+    OrderOutput out;
+    order->negotiate(Time{1}, out);     // the other member has not entered the round
+    EXPECT_EQ(order->blocking(), blocks) << pacing;
+  }
+}
+
 }  // namespace
 }  // namespace unisono::order

@@ -399,12 +399,15 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.pool = settings.topo_pool;
   policy.arranger = settings.arranger;
+  policy.bucket_bytes_max = settings.bucket_bytes_max;
+  policy.given = settings.given;
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
 
 std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.name = "auto";
+  policy.bucket_bytes_max = settings.bucket_bytes_max;
   policy.arranger = settings.arranger;
   policy.pool = settings.topo_pool;
   policy.learn_first = 3 * settings.learn_steps;

@@ -42,9 +42,6 @@ class EncodedRun : public AllreduceRun {
         choice_(parts.choice) {}
 
  protected:
-  // The machine of the algorithm that was chosen; when it is on trial, members agree afterwards on
-  // how long it took.
-  void run_chosen(std::unique_ptr<move::CollectiveMachine> machine);
   void give_buffers_back() override { context_.buffers->give_back(std::move(fused_)); }
   // Where each tensor lies in the buffer, and who owns its result.
   Status place_results();

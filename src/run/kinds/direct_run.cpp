@@ -61,7 +61,7 @@ class DirectRun final : public EncodedRun {
            .divisor = divided_by(tensor),
            .postscale = tensor.request->postscale});
     }
-    run_chosen(move::make_allreduce_from_regions(next_context(), std::move(work)));
+    run_chosen(move::make_allreduce_from_regions(next_context(), std::move(work)), choice_);
     return {};
   }
 

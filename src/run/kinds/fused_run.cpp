@@ -4,7 +4,6 @@
 #include "run/kinds/allreduce_run.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/vote_flags.hpp"
-#include "run/select/trial_machine.hpp"
 
 namespace unisono::run {
 
@@ -15,14 +14,6 @@ Status EncodedRun::place_results() {
     if (auto status = prepare_output(tensor); !status) return status;
   }
   return {};
-}
-
-void EncodedRun::run_chosen(std::unique_ptr<move::CollectiveMachine> machine) {
-  machine_ = std::move(machine);
-  if (!choice_.trial) return;
-  const move::MoveContext meeting = next_context(), agreement = next_context();
-  machine_ = make_trial_machine(std::move(machine_), meeting, agreement,
-                                {context_.selector, choice_, context_.clock});
 }
 
 encode::EncodePart EncodedRun::encode_part(const Tensor& tensor, std::size_t first,
@@ -67,7 +58,8 @@ class FusedRun final : public EncodedRun {
                fused_.memory.get() + fused_bytes_);
     }
     run_chosen(move::make_allreduce(choice_.algorithm, next_context(), wire_, bucket_.op,
-                                    fused_.first(all)));
+                                    fused_.first(all)),
+               choice_);
     return {};
   }
 

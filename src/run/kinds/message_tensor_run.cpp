@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers, scatters, broadcasts and barriers over messages: a tensor travels in a buffer of the
 // engine and arrives there, or in a result that the ticket owns.
+#include <algorithm>
+
 #include "kernels/kernels.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/tensor_run.hpp"
@@ -16,7 +18,15 @@ class MessageTensorRun final : public TensorRun {
 
  private:
   std::size_t counts_each() const override { return 1; }  // what each sends here
-  std::string_view algorithm() const { return algorithm_of(*context_.options); }
+  std::string_view asked(Collective kind) const {
+    return algorithm_of(*context_.options, kind);
+  }
+  // Of a tensor that begins to move now; bytes as all members know them.
+  Choice choose(const Request& request, std::size_t bytes) const {
+    if (context_.selector == nullptr) return {asked(request.kind)};
+    return context_.selector->choose(
+        {.dtype = request.dtype, .bytes = bytes, .kind = request.kind}, context_.clock->now());
+  }
 
   Status start_counts(Tensor& tensor) override {
     constexpr std::size_t kNumber = sizeof(std::int64_t);
@@ -27,7 +37,7 @@ class MessageTensorRun final : public TensorRun {
         {.in = std::as_bytes(std::span(tensor.splits)), .send_counts = each,
          .out = std::as_writable_bytes(std::span(tensor.counts)), .receive_counts = each,
          .sent_by_each = move::Extents(members(), members() * kNumber)},
-        algorithm());
+        asked(Collective::alltoall));
     return {};
   }
 
@@ -53,20 +63,29 @@ class MessageTensorRun final : public TensorRun {
     if (auto status = own_rows(tensor, geometry); !status) return status;
     const std::span<std::byte> out(tensor.pending.ticket->result.get(), geometry.bytes());
     if (request.kind == Collective::allgather) {
-      machine_ = move::make_allgather(next_context(), in, geometry.receives, out);
+      const Choice choice = choose(request, geometry.bytes());
+      run_chosen(move::make_allgather(next_context(), in, geometry.receives, out,
+                                      choice.algorithm),
+                 choice);
     } else if (request.kind == Collective::reducescatter) {
-      machine_ = move::make_reducescatter(next_context(), request.dtype, request.op, in,
-                                          geometry.sends, out, algorithm());
+      const Choice choice = choose(request, bytes);
+      run_chosen(move::make_reducescatter(next_context(), request.dtype, request.op, in,
+                                          geometry.sends, out, choice.algorithm),
+                 choice);
     } else {
       move::Extents sent_by_each;
       for (const std::int64_t rows : extents_of(tensor)) {
         sent_by_each.push_back(static_cast<std::size_t>(rows) * geometry.row_bytes);
       }
-      machine_ = move::make_alltoall(next_context(),
+      // Whoever sends most decides how long it takes.
+      const Choice choice =
+          choose(request, *std::max_element(sent_by_each.begin(), sent_by_each.end()));
+      run_chosen(move::make_alltoall(next_context(),
                                      {.in = in, .send_counts = geometry.sends, .out = out,
                                       .receive_counts = geometry.receives,
                                       .sent_by_each = std::move(sent_by_each)},
-                                     algorithm());
+                                     choice.algorithm),
+                 choice);
     }
     return {};
   }
@@ -78,7 +97,8 @@ class MessageTensorRun final : public TensorRun {
       if (auto status = own_result(tensor, in.size()); !status) return status;
     }
     const int root = context_.members->index_of(tensor.request->root);
-    machine_ = move::make_broadcast(next_context(), root, in);
+    const Choice choice = choose(*tensor.request, in.size());
+    run_chosen(move::make_broadcast(next_context(), root, in, choice.algorithm), choice);
     return {};
   }
 

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "cost/algorithms.hpp"
+#include "model/collective_traits.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/emulated_wire.hpp"
 
@@ -15,14 +16,14 @@ namespace unisono::run {
 namespace {
 
 int number_of_algorithm(std::string_view name) {
-  const auto at = std::find_if(std::begin(kAlgorithmChoices), std::end(kAlgorithmChoices),
+  const auto at = std::find_if(kAlgorithmChoices.begin(), kAlgorithmChoices.end(),
                                [&](const OptionChoice& each) { return each.name == name; });
-  return at == std::end(kAlgorithmChoices) ? -1 : static_cast<int>(at - kAlgorithmChoices);
+  return at == kAlgorithmChoices.end() ? -1 : static_cast<int>(at - kAlgorithmChoices.begin());
 }
 
 std::string_view algorithm_numbered(int number) {
-  return number >= 0 && number < static_cast<int>(std::size(kAlgorithmChoices))
-             ? kAlgorithmChoices[number].name
+  return number >= 0 && number < static_cast<int>(kAlgorithmChoices.size())
+             ? kAlgorithmChoices[static_cast<std::size_t>(number)].name
              : std::string_view();
 }
 
@@ -38,9 +39,9 @@ Selector::~Selector() {
 }
 
 Choice Selector::choose(const Question& question, Time now) {
-  const SizeClass of{SizeClass::power_of(question.bytes),
-                     move::rounds_coarsely(question.dtype) ? question.dtype : DType::f32,
-                     question.encoded};
+  const bool coarse = traits_of(question.kind).reduces && move::rounds_coarsely(question.dtype);
+  const SizeClass of{question.kind, SizeClass::power_of(question.bytes),
+                     coarse ? question.dtype : DType::f32, question.encoded};
   auto it = states_.find(of);
   if (it == states_.end()) {
     it = states_.emplace(of, open(of, question)).first;
@@ -49,18 +50,24 @@ Choice Selector::choose(const Question& question, Time now) {
   const State& state = it->second;
   if (state.frozen) {
     // Fixed rules draw lines within a class.
-    const bool by_rule = state.candidates.empty();
-    return {by_rule ? move::choose_allreduce(algorithm_of(*parts_.options), context_,
-                                             question.dtype, question.bytes)
-                    : state.chosen};
+    return {state.candidates.empty() ? by_rule(question) : state.chosen};
   }
   return {state.candidates[state.next].algorithm, true, of, now};
 }
 
+std::string_view Selector::by_rule(const Question& question) const {
+  return move::choose_algorithm(question.kind, algorithm_of(*parts_.options, question.kind),
+                                context_, question.dtype, question.bytes);
+}
+
+// The middle of the class stands for all of it, so that the first bucket does not decide for others.
+double Selector::predicted(const SizeClass& of, std::string_view algorithm) const {
+  return cost::predict(of.kind, algorithm, layout_, of.middle(), parts_.network->costs);
+}
+
 Selector::State Selector::fixed(const Question& question, std::string reason) const {
   State state;
-  state.chosen = move::choose_allreduce(algorithm_of(*parts_.options), context_, question.dtype,
-                                        question.bytes);
+  state.chosen = by_rule(question);
   state.frozen = true;
   state.reason = std::move(reason);
   return state;
@@ -71,21 +78,32 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   if (options.deterministic) {
     return fixed(question, "deterministic=true never decides by measured time");
   }
-  if (options.algorithm != "auto") return fixed(question, cat("pinned by algorithm=", options.algorithm));
+  if (options.algorithm != "auto") {
+    State state = fixed(question, cat("pinned by algorithm=", options.algorithm));
+    if (state.chosen != options.algorithm) {
+      state.reason = cat("by fixed lines, as algorithm=", options.algorithm,
+                         move::algorithm_known(question.kind, options.algorithm)
+                             ? " needs members that share memory on some host"
+                             : " is none of this collective");
+    }
+    return state;
+  }
   if (!parts_.network->usable || layout_.n < 2) {
     return fixed(question, "chosen by size and number of members, as no link was measured");
   }
-  // The middle of the class stands for all of it, so that the first bucket does not decide for others.
   const std::size_t bytes = of.middle();
+  const auto corrections = corrections_.find(of.kind);
   std::vector<cost::Candidate> candidates;
-  for (const std::string_view name : move::allreduce_candidates(context_, question.dtype)) {
-    const double predicted =
-        cost::predict_allreduce(name, layout_, bytes, parts_.network->costs);
-    candidates.push_back({name, corrections_.corrected(name, of.power, predicted)});
+  for (const std::string_view name :
+       move::algorithm_candidates(of.kind, context_, question.dtype, bytes)) {
+    const double raw = predicted(of, name);
+    candidates.push_back({name, corrections == corrections_.end()
+                                    ? raw
+                                    : corrections->second.corrected(name, of.power, raw)});
   }
   const bool only_one = candidates.size() == 1;
   State state;
-  state.usual = move::choose_allreduce("auto", context_, question.dtype, bytes);
+  state.usual = move::choose_algorithm(of.kind, "auto", context_, question.dtype, bytes);
   candidates = cost::shortlist(std::move(candidates), state.usual);
   for (const cost::Candidate& each : candidates) {
     state.candidates.push_back({each.algorithm, each.predicted_s});
@@ -101,21 +119,21 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
 
 double Selector::predict_s(std::size_t bytes) const {
   if (!parts_.network->usable || layout_.n < 2) return 0;
-  const int power = SizeClass::power_of(bytes);
+  const SizeClass of{.power = SizeClass::power_of(bytes)};
   const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
-  const auto predicted = [&](std::string_view name) {
-    return corrections_.corrected(
-               name, power, cost::predict_allreduce(name, layout_, bytes, parts_.network->costs)) +
-           emulated_s;
+  const auto corrections = corrections_.find(of.kind);
+  const auto seconds = [&](std::string_view name) {
+    const double raw = cost::predict(of.kind, name, layout_, bytes, parts_.network->costs);
+    return emulated_s + (corrections == corrections_.end()
+                             ? raw
+                             : corrections->second.corrected(name, of.power, raw));
   };
-  const auto known = states_.find(SizeClass{power, DType::f32, false});
-  if (known != states_.end() && known->second.frozen && !known->second.chosen.empty()) {
-    return predicted(known->second.chosen);
-  }
+  const auto known = states_.find(of);
+  if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);
   double best = 0;
-  for (const std::string_view name : move::allreduce_candidates(context_, DType::f32)) {
-    const double seconds = predicted(name);
-    if (best == 0 || seconds < best) best = seconds;
+  for (const std::string_view name :
+       move::algorithm_candidates(of.kind, context_, of.dtype, bytes)) {
+    best = best == 0 ? seconds(name) : std::min(best, seconds(name));
   }
   return best;
 }
@@ -173,16 +191,16 @@ void Selector::freeze(State& state, const SizeClass& of) {
                            fastest == state.candidates.begin() ? ", as predicted" : "");
   // Later classes build on what these took; what was corrected already is corrected further.
   for (const Tried& each : state.candidates) {
-    const double raw =
-        cost::predict_allreduce(each.algorithm, layout_, of.middle(), parts_.network->costs);
-    corrections_.note(each.algorithm, of.power, raw, each.measured_s);
+    corrections_[of.kind].note(each.algorithm, of.power, predicted(of, each.algorithm),
+                               each.measured_s);
   }
   parts_.remembered->keep(layout_, parts_.host != nullptr, of, state.chosen);
 }
 
 void Selector::explain(const SizeClass& of, const State& state) const {
   if (parts_.explanations == nullptr) return;
-  AlgorithmChoice choice{.set = parts_.set,
+  AlgorithmChoice choice{.collective = std::string(name_of(of.kind)),
+                         .set = parts_.set,
                          .channel = parts_.channel,
                          .bytes_min = of.power == 0 ? 0 : std::uint64_t{1} << (of.power - 1),
                          .bytes_max = (std::uint64_t{1} << of.power) - 1,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm the allreduces of one channel run over messages. Pinned or deterministic, and
+// Which algorithm the collectives of one channel run over messages. Pinned or deterministic, and
 // where no costs are known, fixed rules say so (move/collective.hpp). Otherwise the best two or three
 // by prediction take turns on the first buckets of a size class, and the fastest is kept.
 // All members choose alike: a channel runs one bucket at a time, in the same order on all members,
@@ -25,9 +25,12 @@
 
 namespace unisono::run {
 
-// The allreduce over messages that the options ask for.
-inline std::string_view algorithm_of(const Options& options) {
-  return options.deterministic ? std::string_view("direct") : std::string_view(options.algorithm);
+// The algorithm over messages that the options ask for. Sums of deterministic runs have one order:
+// an allreduce is "direct", others have no such name and follow fixed rules, flat where they reduce.
+inline std::string_view algorithm_of(const Options& options,
+                                     Collective kind = Collective::allreduce) {
+  if (!options.deterministic) return options.algorithm;
+  return kind == Collective::allreduce ? "direct" : "deterministic";
 }
 
 struct Choice {
@@ -63,8 +66,9 @@ class Selector {
 
   struct Question {
     DType dtype = DType::f32;               // in which the bucket is reduced
-    std::size_t bytes = 0;                  // in that dtype
+    std::size_t bytes = 0;                  // in that dtype, as choose_algorithm() counts them
     bool encoded = false;
+    Collective kind = Collective::allreduce;
   };
   Choice choose(const Question& question, Time now);
   // What this rank's engine has chosen for such members before, as a number of an algorithm; -1 when
@@ -95,13 +99,15 @@ class Selector {
   };
   State open(const SizeClass& of, const Question& question) const;
   State fixed(const Question& question, std::string reason) const;
+  std::string_view by_rule(const Question& question) const;
+  double predicted(const SizeClass& of, std::string_view algorithm) const;
   void freeze(State& state, const SizeClass& of);
   void explain(const SizeClass& of, const State& state) const;
 
   SelectorParts parts_;
   const cost::Layout layout_;
   const move::MoveContext context_;
-  cost::Corrections corrections_;
+  std::map<Collective, cost::Corrections> corrections_;
   std::map<SizeClass, State> states_;
 };
 

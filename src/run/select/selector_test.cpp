@@ -34,8 +34,9 @@ struct Chooser {
                       .remembered = cache != nullptr ? cache : &own,
                       .explanations = &explanations});
   }
-  Choice choose(std::size_t bytes, DType dtype = DType::f32) {
-    return selector->choose({.dtype = dtype, .bytes = bytes}, Time{});
+  Choice choose(std::size_t bytes, DType dtype = DType::f32,
+                Collective kind = Collective::allreduce) {
+    return selector->choose({.dtype = dtype, .bytes = bytes, .kind = kind}, Time{});
   }
   AlgorithmChoice why() const { return explanations.all().at(0); }
 
@@ -46,6 +47,11 @@ struct Chooser {
   Explanations explanations;
   std::unique_ptr<Selector> selector;
 };
+
+std::vector<std::string_view> names_for(const Chooser& chooser, DType dtype) {
+  return move::algorithm_candidates(Collective::allreduce, {.members = &chooser.members}, dtype,
+                                    1 << 20);
+}
 
 // Runs trials until the choice is frozen; returns how often each algorithm was tried.
 std::map<std::string_view, int> try_all(Chooser& chooser, std::size_t bytes,
@@ -114,7 +120,7 @@ TEST(Selector, NeverMeasuresWhenPinnedDeterministicOrWithoutFigures) {
 TEST(Selector, SumsShortFloatsOnlyWhereTheyRoundOnce) {
   Chooser chooser(4);
   for (const DType dtype : {DType::f16, DType::bf16}) {
-    const auto names = move::allreduce_candidates({.members = &chooser.members}, dtype);
+    const auto names = names_for(chooser, dtype);
     const Choice choice = chooser.choose(1 << 20, dtype);
     EXPECT_NE(std::find(names.begin(), names.end(), choice.algorithm), names.end());
   }
@@ -125,7 +131,7 @@ TEST(Selector, KeepsWhatIsUsualUnlessAnotherIsClearlyFaster) {
     Chooser chooser(4);
     std::map<std::string_view, double> seconds = {{"direct", 1.0}};
     for (const std::string_view name :
-         move::allreduce_candidates({.members = &chooser.members}, DType::f32)) {
+         names_for(chooser, DType::f32)) {
       if (name != "direct") seconds[name] = advantage;
     }
     try_all(chooser, 1 << 20, seconds);
@@ -162,12 +168,65 @@ TEST(Selector, MembersThatRememberTheSameNeedOneRun) {
   EXPECT_TRUE(mixed.choose(1 << 20).trial);
 }
 
+constexpr Collective kChosenKinds[] = {Collective::allreduce, Collective::allgather,
+                                       Collective::broadcast, Collective::reducescatter,
+                                       Collective::alltoall};
+
+TEST(Selector, KeepsKindsApart) {
+  Chooser chooser(16);
+  const Choice reduce = chooser.choose(1 << 20), gather = chooser.choose(1 << 20, DType::f32,
+                                                                        Collective::allgather);
+  ASSERT_TRUE(reduce.trial);
+  EXPECT_NE(reduce.of, gather.of);
+  chooser.selector->learn(reduce, {.seconds = 1});
+  const Choice scatter = chooser.choose(1 << 20, DType::f32, Collective::reducescatter);
+  ASSERT_TRUE(scatter.trial) << "halving and ring";
+  for (int i = 0; chooser.choose(1 << 20, DType::f32, Collective::reducescatter).trial; ++i) {
+    const Choice next = chooser.choose(1 << 20, DType::f32, Collective::reducescatter);
+    chooser.selector->learn(next, {.seconds = next.algorithm == "ring" ? 1.0 : 0.5});
+    ASSERT_LT(i, 10);
+  }
+  EXPECT_EQ(chooser.choose(1 << 20, DType::f32, Collective::reducescatter).algorithm, "halving");
+  EXPECT_TRUE(chooser.choose(1 << 20).trial);
+  EXPECT_EQ(chooser.explanations.all().size(), 3u);
+  EXPECT_FALSE(chooser.choose(1 << 20, DType::f32, Collective::alltoall).trial)
+      << "the only one without hosts";
+}
+
+TEST(Selector, PinsEveryKindThatHasTheName) {
+  const auto runs = [](const char* name, Collective kind, int n = 4) {
+    Options options;
+    options.algorithm = name;
+    Chooser chooser(n, options);
+    const Choice choice = chooser.choose(1 << 20, DType::f32, kind);
+    EXPECT_FALSE(choice.trial);
+    return choice.algorithm;
+  };
+  EXPECT_EQ(runs("ring", Collective::allgather), "ring");
+  EXPECT_EQ(runs("ring", Collective::reducescatter), "ring");
+  EXPECT_EQ(runs("ring", Collective::broadcast), "tree");
+  EXPECT_EQ(runs("halving", Collective::reducescatter), "halving");
+  EXPECT_EQ(runs("halving", Collective::allreduce), "direct") << "by fixed lines";
+  EXPECT_EQ(runs("pairwise", Collective::alltoall), "pairwise");
+  EXPECT_EQ(runs("direct", Collective::reducescatter, 12), "direct");
+  Options deterministic;
+  deterministic.deterministic = true;
+  for (const Collective kind : kChosenKinds) {
+    Chooser chooser(12, deterministic);
+    EXPECT_FALSE(chooser.choose(1 << 20, DType::f32, kind).trial);
+    EXPECT_EQ(chooser.choose(1 << 20, DType::f32, kind).algorithm,
+              move::choose_algorithm(kind, kind == Collective::allreduce ? "direct" : "auto",
+                                     {.members = &chooser.members}, DType::f32, 1 << 20));
+  }
+}
+
 TEST(Selector, DecidesByWhatAllMembersSeeAlone) {
   for (int n = 2; n <= 20; ++n) {
     Chooser a(n), b(n);
     for (std::size_t bytes = 4; bytes <= std::size_t{64} << 20; bytes *= 3) {
+      const Collective kind = kChosenKinds[(bytes / 4 + static_cast<std::size_t>(n)) % 5];
       for (int i = 0; i < 12; ++i) {
-        const Choice x = a.choose(bytes), y = b.choose(bytes);
+        const Choice x = a.choose(bytes, DType::f32, kind), y = b.choose(bytes, DType::f32, kind);
         ASSERT_EQ(x.algorithm, y.algorithm);
         ASSERT_EQ(x.trial, y.trial);
         if (!x.trial) break;
@@ -175,7 +234,7 @@ TEST(Selector, DecidesByWhatAllMembersSeeAlone) {
         a.selector->learn(x, {.seconds = seconds});
         b.selector->learn(y, {.seconds = seconds});
       }
-      EXPECT_FALSE(a.choose(bytes).trial);
+      EXPECT_FALSE(a.choose(bytes, DType::f32, kind).trial);
     }
   }
 }

@@ -17,8 +17,9 @@
 namespace unisono::run {
 
 struct SizeClass {
+  Collective kind = Collective::allreduce;
   int power = 0;                            // sizes from 2^(power-1) up to 2^power - 1
-  DType dtype = DType::f32;                 // of 16- and 8-bit floats; all others count as f32
+  DType dtype = DType::f32;                 // of 16- and 8-bit floats that are reduced; else f32
   bool encoded = false;                     // by a codec that changes elements
 
   std::size_t middle() const { return (std::size_t{3} << power) / 4; }

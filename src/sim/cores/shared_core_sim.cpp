@@ -17,7 +17,7 @@ SharedCoreSim::SharedCoreSim(const SimSettings& settings, const Progress& progre
       warm_up_(settings.warm_up >= 0 ? settings.warm_up : 2 * settings.tuning.learn_steps + 4),
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       wires_(settings.network, settings.faults, settings.ranks, settings.host.ranks_per_host,
-             settings.seed ^ 0x5EED, events_, kArrival),
+             spread_seed(settings.seed), events_, kArrival),
       metrics_(to_ns(settings.workload.compute_us), warm_up_, settings.ranks) {
   make_members();
 }
@@ -105,7 +105,7 @@ void SharedCoreSim::begin_step(int rank, std::int64_t now) {
   m.turns.resize(requests_.size());
   std::iota(m.turns.begin(), m.turns.end(), 0u);
   if (settings_.shuffle) {
-    Rng rng(mix(mix(settings_.seed, static_cast<std::uint64_t>(rank)),
+    Rng rng(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(rank)),
                 static_cast<std::uint64_t>(m.steps)));
     rng.shuffle(m.turns);
   }

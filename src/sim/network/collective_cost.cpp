@@ -3,6 +3,8 @@
 #include "sim/network/collective_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <span>
 
 #include "cost/algorithms.hpp"
@@ -29,6 +31,61 @@ cost::LinkCost straight(double latency_us, double gb_per_s) {
   return link;
 }
 
+// How much of the network an algorithm uses, beside what the forms of cost/ know: those have one
+// adapter to a host, and hosts that are all equally near.
+struct Use {
+  std::string_view algorithm;
+  int flows;                            // that leave a host at once; 0: one for each of its ranks
+  int crossing;                         // that leave a switch at once; 0: not a few, see below
+};
+// A ring enters and leaves a host once, and a tree's busiest member has three neighbours. The others
+// pair every rank with ranks elsewhere.
+constexpr Use kUses[] = {{"ring", 1, 1}, {"rings", 4, 4}, {"tree", 1, 3}, {"double_tree", 2, 4}};
+
+Use use_of(std::string_view algorithm) {
+  const auto* found = std::find_if(std::begin(kUses), std::end(kUses),
+                                   [&](const Use& use) { return use.algorithm == algorithm; });
+  return found == std::end(kUses) ? Use{algorithm, 0, 0} : *found;
+}
+
+// Of the bytes that leave hosts, the share that also leaves their switch.
+double crossing_share(std::string_view algorithm, const cost::Layout& layout, int hosts_per_switch) {
+  const double hosts = layout.hosts, near = hosts_per_switch;
+  if (algorithm == "recursive_doubling") {
+    return std::log2(hosts / near) / std::max(std::log2(hosts), 1.0);
+  }
+  // Blocks halve as partners are farther apart, so that little goes far.
+  if (algorithm == "halving_doubling" || algorithm == "halving") {
+    return (1 / near - 1 / hosts) / (1 - 1 / hosts);
+  }
+  return (hosts - near) / (hosts - 1);
+}
+
+// How many times longer bytes take than adapters alone would let them.
+double congestion(const Network& network, std::string_view algorithm, const cost::Layout& layout) {
+  if (!is_two_level(network, layout.hosts) || network.oversubscription <= 1) return 1;
+  const Use use = use_of(algorithm);
+  if (use.crossing > 0) {
+    const double uplink = network.hosts_per_switch * network.nics / network.oversubscription;
+    return std::max(1.0, use.crossing / uplink);
+  }
+  const double share = crossing_share(algorithm, layout, network.hosts_per_switch);
+  // Rounds of pairs are either near or far, and far ones wait; else near and far go on side by side.
+  const bool rounds = algorithm == "recursive_doubling" || algorithm.starts_with("halving");
+  return rounds ? 1 + share * (network.oversubscription - 1)
+                : std::max(1.0, share * network.oversubscription);
+}
+
+// The network as one algorithm has it.
+Network as_used(const Network& network, std::string_view algorithm, const cost::Layout& layout) {
+  Network used = network;
+  const Use use = use_of(algorithm);
+  const int flows = use.flows == 0 ? layout.each : std::min(use.flows, layout.each);
+  used.gb_per_s *= std::clamp(flows, 1, network.nics) / congestion(network, algorithm, layout);
+  if (is_two_level(network, layout.hosts)) used.hop_us += network.spine_us;
+  return used;
+}
+
 bool may_run(std::string_view algorithm, const cost::Layout& layout) {
   if (algorithm == "direct") return layout.n <= kDirectMembersMax;
   return algorithm != "hierarchical" || layout.each > 1;
@@ -36,18 +93,22 @@ bool may_run(std::string_view algorithm, const cost::Layout& layout) {
 
 MoveCost best_of(std::span<const std::string_view> names, Predict predict, const Network& network,
                  std::int64_t bytes, const cost::Layout& layout) {
-  const cost::Costs costs = link_costs(network);
   MoveCost best;
   double least = 0;
+  cost::Costs best_costs;
+  const bool known = std::find(names.begin(), names.end(), network.algorithm) != names.end();
   for (const std::string_view name : names) {
     if (!may_run(name, layout)) continue;
+    if (known && may_run(network.algorithm, layout) && name != network.algorithm) continue;
+    const cost::Costs costs = link_costs(as_used(network, name, layout));
     const double all = 1e6 * predict(name, layout, static_cast<std::size_t>(bytes), costs);
     if (!best.algorithm.empty() && all >= least) continue;
     least = all;
     best.algorithm = name;
+    best_costs = costs;
   }
   // Of the algorithm that is best for these bytes, not of the one that is best for none.
-  best.latency_us = std::min(1e6 * predict(best.algorithm, layout, 0, costs), least);
+  best.latency_us = std::min(1e6 * predict(best.algorithm, layout, 0, best_costs), least);
   best.bandwidth_us = least - best.latency_us;
   best.latency_us += network.launch_us;
   return best;

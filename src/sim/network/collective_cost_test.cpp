@@ -51,7 +51,7 @@ TEST(CollectiveCost, EveryAlgorithmOfTheProductIsAskedFor) {
       }
     }
   }
-  for (const OptionChoice& choice : kAlgorithmChoices) {
+  for (const OptionChoice& choice : kAllreduceChoices) {
     if (choice.name == "auto" || choice.name == "rings" || choice.name == "tree") continue;
     EXPECT_TRUE(seen.contains(choice.name)) << choice.name;
   }

@@ -42,6 +42,8 @@ class DataPlane {
   Result<int> give_out(std::span<const Response> responses, std::int64_t now);
   // Starts the next bucket when it may start now: sets its end_ns and returns it; null otherwise.
   const FlyingBucket* start(std::int64_t now);
+  // The running bucket takes so much longer; returns its end.
+  std::int64_t prolong(std::int64_t longer_ns) { return flying_.front().end_ns += longer_ns; }
   // The running bucket has ended. If it was aborted, those planned behind it were never given out.
   FlyingBucket finish();
   // Whether some ranks gave out a bucket that others did not.

@@ -3,6 +3,7 @@
 #include "sim/network/wires.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/network/host.hpp"
 #include "sim/virtual_time.hpp"
@@ -12,11 +13,16 @@ namespace unisono::sim {
 Wires::Wires(const Network& network, const Faults& faults, int ranks, int ranks_per_host,
              std::uint64_t seed, EventQueue& events, std::uint8_t arrival_kind)
     : network_(network), faults_(faults), ranks_per_host_(std::max(ranks_per_host, 1)),
+      nics_(std::max(network.nics, 1)),
+      two_level_(is_two_level(network, (ranks - 1) / ranks_per_host_ + 1)),
       disturbed_(faults.disturbs_messages()), rng_(seed), events_(events),
       arrival_kind_(arrival_kind) {
   const auto hosts = static_cast<std::size_t>((ranks - 1) / ranks_per_host_ + 1);
-  out_free_.resize(hosts);
-  in_free_.resize(hosts);
+  out_.resize(hosts * static_cast<std::size_t>(nics_));
+  in_.resize(out_.size());
+  if (!two_level_) return;
+  up_.resize((hosts - 1) / static_cast<std::size_t>(network.hosts_per_switch) + 1);
+  down_.resize(up_.size());
 }
 
 std::int64_t Wires::send(std::int64_t now, int from, int to, std::vector<std::byte> bytes) {
@@ -41,18 +47,53 @@ std::int64_t Wires::send(std::int64_t now, int from, int to, std::vector<std::by
   return depart;
 }
 
+void Wires::data_begins() {
+  ++bucket_;
+  data_runs_ = true;
+  kept_ns_ = 0;
+}
+
+std::int64_t Wires::data_ends() {
+  data_runs_ = false;
+  return std::exchange(kept_ns_, 0);
+}
+
+std::int64_t Wires::pass(Adapter& adapter, std::int64_t at, std::int64_t length) {
+  const std::int64_t start = std::max(at, adapter.free_ns);
+  adapter.free_ns = start + length;
+  if (data_runs_) {
+    adapter.kept_ns = (adapter.bucket == bucket_ ? adapter.kept_ns : 0) + length;
+    adapter.bucket = bucket_;
+    kept_ns_ = std::max(kept_ns_, adapter.kept_ns);
+  }
+  return start;
+}
+
+// While a bucket is on its way a message finds data before it, unless it stands behind another one
+// that has waited already: on average half of what may stand there.
 std::int64_t Wires::wire_time(std::int64_t depart, int from, int to, std::size_t bytes) {
-  const auto out = static_cast<std::size_t>(host_of(from));
-  const auto in = static_cast<std::size_t>(host_of(to));
-  if (out == in) return depart + to_ns(network_.local_latency_us);
+  if (host_of(from) == host_of(to)) return depart + to_ns(network_.local_latency_us);
+  const double per_us = network_.gb_per_s * 1e3;
   const std::int64_t gap = to_ns(network_.gap_us);
-  const std::int64_t stretch = to_ns(static_cast<double>(bytes) / (network_.gb_per_s * 1e3));
-  const std::int64_t start = std::max(depart, out_free_[out]);
-  out_free_[out] = start + gap + stretch;
-  const std::int64_t there = start + stretch + to_ns(network_.latency_us);
-  const std::int64_t arrival = std::max(there, in_free_[in]);
-  in_free_[in] = arrival + gap + stretch;
-  return arrival;
+  const std::int64_t stretch = to_ns(static_cast<double>(bytes) / per_us);
+  Adapter& out = out_[adapter_of(from)];
+  if (data_runs_ && depart >= out.free_ns) depart += to_ns(network_.data_queue_bytes / 2 / per_us);
+  const std::int64_t start = pass(out, depart, gap + stretch);
+  std::int64_t there = start + stretch + to_ns(network_.latency_us);
+  if (two_level_) there = through_switches(there, from, to, bytes);
+  return pass(in_[adapter_of(to)], there, gap + stretch);
+}
+
+std::int64_t Wires::through_switches(std::int64_t there, int from, int to, std::size_t bytes) {
+  const auto switch_of = [&](int rank) {
+    return static_cast<std::size_t>(host_of(rank) / network_.hosts_per_switch);
+  };
+  if (switch_of(from) == switch_of(to)) return there;
+  const double per_us = network_.gb_per_s * 1e3 * nics_ * network_.hosts_per_switch /
+                        std::max(network_.oversubscription, 1e-6);
+  const std::int64_t stretch = to_ns(static_cast<double>(bytes) / per_us);
+  there = pass(up_[switch_of(from)], there, stretch) + to_ns(network_.spine_us);
+  return pass(down_[switch_of(to)], there, stretch);
 }
 
 std::int64_t Wires::disturbed(std::int64_t arrival, int from, int to) {

@@ -59,6 +59,11 @@ constexpr Expected kExpected[] = {
     {"fitted, GoogleNet at 8: merged over single", 1.28, 0.07},
     {"fitted, ResNet-50 at 64, 54 weight layers: merged over wfbp", 1.58, 0.10},
     {"fitted, ResNet-50 at 64, 161 tensors: merged over wfbp", 3.17, 0.82},
+    {"allreduce of 0 KB on 2 nodes", 0.0905, 0},  // fitted to this one
+    {"allreduce of 0 KB on 4 nodes", 0.2716, 0.001},
+    {"allreduce of 0 KB on 8 nodes", 0.6336, 0.001},
+    {"allreduce of 200 KB on 8 nodes", 0.934, 0.39},
+    {"allreduce of 400 KB on 8 nodes", 1.234, 0.32},
 };
 
 TEST(Paper003, EveryRowIsAsFarFromThePublishedValueAsTheDocsSay) {

@@ -6,130 +6,16 @@
 #include <array>
 
 #include "base/data/text.hpp"
-#include "sim/study/paper003.hpp"
+#include "order/pacing/pacing.hpp"
+#include "sim/study/bench.hpp"
 
 namespace unisono::sim {
 namespace {
 
 constexpr double kOversleepAtMs = 200;
 constexpr double kCycleMs = 5;
-// Threads that need a core: paper 000 trains on generated data, 001 reads and decodes images.
-constexpr double kSyntheticInput = 2, kImagePipeline = 7;
-
-// Runs configurations one after another and remembers them.
-class Bench {
- public:
-  Bench(const StudyOptions& options, const StudyProgress& progress, int runs)
-      : options_(options), progress_(progress), runs_(runs) {}
-
-  const SimResult& run(const std::string& name, SimSettings settings) {
-    settings.seed = options_.seed;
-    settings.iterations = options_.iterations;
-    settings.ranks = std::max(12, static_cast<int>(settings.ranks * options_.scale));
-    return run_as_is(name, settings);
-  }
-  // Runs the settings with their own number of ranks and iterations.
-  const SimResult& run_as_is(const std::string& name, SimSettings settings) {
-    settings.seed = options_.seed;
-    auto result = simulate(settings, [&](double done) {
-      if (progress_) progress_((static_cast<double>(study.runs.size()) + done) / runs_, name);
-    });
-    if (status.ok() && !result.ok()) status = result.status();
-    if (status.ok() && !result->failure.ok()) status = result->failure;
-    study.runs.push_back({name, settings.ranks, settings.order, settings.pacing, settings.planner,
-                          result.ok() ? result.value() : SimResult{}});
-    return study.runs.back().result;
-  }
-  void row(std::string figure, std::string unit, double low, double high, double simulated,
-           std::string note = {}) {
-    study.rows.push_back(
-        {std::move(figure), std::move(unit), low, high, simulated, std::move(note), true});
-  }
-
-  Study study;
-  Status status;
-
- private:
-  const StudyOptions& options_;
-  const StudyProgress& progress_;
-  const int runs_;
-};
-
-SimSettings with(SimSettings s, const char* order, const char* pacing) {
-  s.order = order;
-  s.pacing = pacing;
-  if (s.order == "topo") s.warm_up = -1;
-  return s;
-}
-
-SimSettings grouped(SimSettings s, int groups) {
-  s.groups = groups;
-  s.planner = "groups";
-  return s;
-}
-
-// Caching and grouping: a coordinator against the response cache, both in cycles.
-void paper000(Bench& bench) {
-  SimSettings stem = summit_settings();
-  stem.host.busy_threads = kSyntheticInput;
-  stem.workload = make_workload("stemdl").value();
-  stem.ranks = 6000;
-  // Copies: a reference would not outlive the next run.
-  const SimResult base = bench.run("STEMDL 6,000, coordinator", with(stem, "coordinator", "cycle"));
-  const SimResult cache = bench.run("STEMDL 6,000, cache", with(stem, "cache", "cycle"));
-  const SimResult both =
-      bench.run("STEMDL 6,000, cache + groups", grouped(with(stem, "cache", "cycle"), 10));
-  bench.row("STEMDL at 6,000: caching", "x", 1.64, 1.64, base.step_ms / cache.step_ms);
-  bench.row("STEMDL at 6,000: caching + grouping", "x", 1.97, 1.97, base.step_ms / both.step_ms);
-
-  SimSettings res = summit_settings();
-  res.host.busy_threads = kSyntheticInput;
-  res.workload = make_workload("resnet50").value();
-  res.ranks = 768;
-  const SimResult off = bench.run("ResNet-50 768, coordinator", with(res, "coordinator", "cycle"));
-  const SimResult on = bench.run("ResNet-50 768, cache", with(res, "cache", "cycle"));
-  bench.row("ResNet-50 at 768: caching (TensorFlow)", "x", 2.5, 2.5, off.step_ms / on.step_ms);
-  bench.row("ResNet-50 at 768: caching (PyTorch)", "x", 1.6, 1.6, off.step_ms / on.step_ms,
-            "the simulator has one framework: same run as the row above");
-  res.ranks = 1536;
-  const SimResult wide =
-      bench.run("ResNet-50 1,536, cache + groups", grouped(with(res, "cache", "cycle"), 5));
-  bench.row("ResNet-50 at 1,536: efficiency", "", 0.93, 0.97, wide.efficiency);
-  stem.ranks = 27600;
-  const SimResult full =
-      bench.run("STEMDL 27,600, cache + groups", grouped(with(stem, "cache", "cycle"), 10));
-  bench.row("STEMDL at 27,600: efficiency", "", 0.93, 0.93, full.efficiency);
-}
-
-// Load imbalance: the response cache in cycles against four remedies.
-void paper001(Bench& bench) {
-  SimSettings s = summit_settings();
-  // 32 images in mixed precision; the step is compiled as a whole, so gradients come at its end.
-  s.workload = make_workload("resnet50", 40).value();
-  hand_over_at_end(s.workload);
-  s.ranks = 24576;
-  const SimResult base = bench.run("cycle", with(s, "cache", "cycle"));
-  const SimResult gs = bench.run("gs", with(s, "cache", "gs"));
-  const SimResult nbcs = bench.run("nbcs", with(s, "cache", "nbcs"));
-  SimSettings scp = with(s, "cache", "cycle");
-  scp.host.partitioned = true;
-  const SimResult apart = bench.run("scp", scp);
-  const SimResult topo = bench.run("topo", with(s, "topo", "event"));
-  const auto gain = [&](const SimResult& r) { return 100 * (base.step_ms / r.step_ms - 1); };
-  bench.row("slower than linear, cycle", "x", 3.3, 3.3, 1 / base.efficiency);
-  bench.row("GS", "%", 10, 10, gain(gs), "published as up to");
-  bench.row("NBCS", "%", 16, 16, gain(nbcs), "published as up to");
-  bench.row("SCP", "%", 18, 18, gain(apart), "published as up to");
-  bench.row("TOPO", "%", 21, 21, gain(topo), "published as up to");
-  bench.row("background overhead, cycle", "%", 46, 46, 100 * base.background_share);
-  bench.row("background overhead, topo", "%", 3.4, 3.4, 100 * topo.background_share);
-}
-
-// Merging gradients: no events, closed forms and planners alone.
-void paper003(Bench& bench) { bench.study = run_paper003(); }
-
 // One thread that once wakes 10 ms late.
-void oversleep(Bench& bench) {
+void oversleep(StudyBench& bench) {
   struct Case {
     const char *order, *pacing;
     double low, high;                   // share of following rounds in which the other waits, in %
@@ -149,8 +35,9 @@ void oversleep(Bench& bench) {
         verdict.rounds == 0
             ? "no rounds: nothing to wait for"
             : cat(verdict.waited, " of ", verdict.rounds, " rounds; recovered after ",
-                  verdict.until_recovered, "; its thread spun ",
-                  static_cast<int>(100 * result->spin_share + 0.5), " % of the time");
+                  verdict.until_recovered, "; its thread ",
+                  order::find_pacing(each.pacing)->spins ? "spun " : "slept in rounds ",
+                  static_cast<int>(100 * verdict.time_in_rounds + 0.5), " % of the time");
     bench.row(cat("other rank waits: ", each.order, ", ", each.pacing), "%", each.low, each.high,
               100 * verdict.share(), note);
     bench.study.runs.push_back({cat(each.order, " ", each.pacing), s.ranks, s.order, s.pacing,
@@ -159,7 +46,7 @@ void oversleep(Bench& bench) {
 }
 
 // Negotiation time of live ranks that share two cores, medians of bench_control.
-void live(Bench& bench) {
+void live(StudyBench& bench) {
   struct Case {
     int ranks;
     const char* order;
@@ -179,15 +66,25 @@ void live(Bench& bench) {
 
 struct Entry {
   StudyTable table;
-  void (*run)(Bench&);
+  void (*run)(StudyBench&);
   int runs;
 };
 constexpr Entry kStudies[] = {
-    {{"paper000", "caching and grouping in Horovod: Summit, up to 27,600 GPUs"}, paper000, 7},
-    {{"paper001", "GS, NBCS, SCP, TOPO against load imbalance: Summit, 24,576 GPUs"}, paper001, 5},
-    {{"paper003", "merged, wfbp and single: 8 and 64 nodes with K80s over 10GbE"}, paper003, 0},
-    {{"live", "negotiation time of 2, 4 and 8 live ranks that share two cores"}, live, 9},
-    {{"oversleep", "one thread wakes 10 ms late once: who waits afterwards"}, oversleep, 5},
+    {{"paper000", "caching and grouping in Horovod: Summit, up to 27,600 GPUs"}, study_paper000, 7},
+    {{"paper000-further", "groups with and without a cache, algorithms, two more models: Summit"},
+     study_paper000_further, 17},
+    {{"paper001", "GS, NBCS, SCP, TOPO against load imbalance: Summit, 96 to 24,576 GPUs"},
+     study_paper001, 11},
+    {{"paper001-models", "TOPO for eight other networks, 96 to 24,576 GPUs"},
+     study_paper001_models, 64},
+    {{"paper001-strong", "TOPO with a global batch of 24,576"}, study_paper001_strong, 10},
+    {{"paper002", "HEP-CNN and CosmoGAN on 2,048 KNL nodes; time to a loss"}, study_paper002, 13},
+    {{"paper003", "merged, wfbp and single: 8 and 64 nodes with K80s over 10GbE", false, false},
+     study_paper003, 0},
+    {{"live", "negotiation time of 2, 4 and 8 live ranks that share two cores", true, false}, live,
+     9},
+    {{"oversleep", "one thread wakes 10 ms late once: who waits afterwards", false, false},
+     oversleep, 5},
 };
 
 }  // namespace
@@ -202,7 +99,7 @@ std::span<const StudyTable> study_table() {
 }
 
 double StudyRow::error() const {
-  if (!published || (simulated >= low && simulated <= high)) return 0;
+  if (!published || fitted || (simulated >= low && simulated <= high)) return 0;
   const double nearer = simulated < low ? low : high;
   return nearer == 0 ? simulated : simulated / nearer - 1;
 }
@@ -211,7 +108,7 @@ Result<Study> run_study(std::string_view name, const StudyOptions& options,
                         const StudyProgress& progress) {
   for (const Entry& entry : kStudies) {
     if (entry.table.name != name) continue;
-    Bench bench(options, progress, entry.runs);
+    StudyBench bench(options, progress, entry.runs);
     entry.run(bench);
     if (!bench.status.ok()) return bench.status;
     return std::move(bench.study);
@@ -282,13 +179,18 @@ SimSettings oversleep_settings(const char* order, const char* pacing) {
 OversleepVerdict judge_oversleep(const SimResult& result) {
   OversleepVerdict verdict;
   bool seen = false;                    // the round in which the thread was late
+  double first_ms = 0, last_ms = 0, in_rounds_ms = 0;
   for (const RoundSample& round : result.rounds) {
     if (round.rank != 0 || round.at_ms < kOversleepAtMs - kCycleMs) continue;
     const bool waited = round.waited_ms > kCycleMs / 10;
     if (!seen) {
       seen = waited && round.waited_ms > kCycleMs;
+      first_ms = round.at_ms + round.waited_ms;
       continue;
     }
+    in_rounds_ms += round.waited_ms;
+    last_ms = round.at_ms + round.waited_ms;
+    verdict.time_in_rounds = in_rounds_ms / (last_ms - first_ms);
     ++verdict.rounds;
     if (!waited) continue;
     ++verdict.waited;

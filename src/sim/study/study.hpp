@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "sim/simulation.hpp"
+#include "sim/study/parameters.hpp"
 
 namespace unisono::sim {
 
 struct StudyTable {
   std::string_view name;
   std::string_view about;
+  bool noisy = true;                    // seeds make a difference
+  bool scales = true;                   // the number of ranks and iterations can be chosen
 };
 std::span<const StudyTable> study_table();
 
@@ -29,6 +32,7 @@ struct StudyRow {
   double simulated = 0;
   std::string note;
   bool published = true;                // false: there is nothing to compare with
+  bool fitted = false;                  // a parameter was fitted to this row, so it shows nothing
 
   // How far outside the published range the value is, relative to the nearer end; 0 within, and
   // where nothing is published.
@@ -51,6 +55,8 @@ struct StudyOptions {
   std::uint64_t seed = 1;
   int iterations = 5;
   double scale = 1;                     // of the number of ranks; below 1 for a quick look
+  const Parameter* varied = nullptr;    // multiplied by the factor; null: none
+  double factor = 1;
 };
 using StudyProgress = std::function<void(double done, const std::string& now)>;
 
@@ -64,9 +70,11 @@ SimSettings two_cores_settings(const char* order, int ranks);
 // Two ranks, nothing noisy, and one thread that once wakes 10 ms late; cycle 5 ms.
 SimSettings oversleep_settings(const char* order, const char* pacing);
 // For the rounds after that one: the share in which the other rank waited for more than a tenth of
-// a cycle, and how many rounds passed until it no longer did.
+// a cycle, how many rounds passed until it no longer did, and the share of its time that it spent in
+// rounds, waiting for the late one. Its thread spins then, but under nbcs.
 struct OversleepVerdict {
   int rounds = 0, waited = 0, until_recovered = 0;
+  double time_in_rounds = 0;
   double share() const { return rounds == 0 ? 0 : static_cast<double>(waited) / rounds; }
 };
 OversleepVerdict judge_oversleep(const SimResult& result);

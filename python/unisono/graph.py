@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: 2026 the unisono authors
+# SPDX-License-Identifier: Apache-2.0
+"""The graph of a training step, for callers that know it (``follow_graph``)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from . import _core
+from ._core import ReduceOp
+from .errors import InvalidArgument
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphNode:
+    """A node: its name, and the numbers of the nodes that end before it begins. One with a
+    ``shape`` is an allreduce that will be submitted under that name; any other computes."""
+
+    name: str
+    inputs: Sequence[int] = ()
+    shape: Optional[Sequence[int]] = None
+    dtype: Any = "float32"
+    op: ReduceOp = ReduceOp.Average
+    prescale: float = 1.0
+    postscale: float = 1.0
+    codec: str = ""
+
+    def for_core(self) -> tuple[str, list[int], bool, str, list[int], _core.Settings]:
+        settings = _core.Settings(op=self.op, prescale=self.prescale, postscale=self.postscale,
+                                  codec=self.codec)
+        dtype = self.dtype if isinstance(self.dtype, str) else np.dtype(self.dtype).name
+        if dtype not in _core.dtypes:
+            raise InvalidArgument(f"node {self.name!r}: unisono does not carry elements of type "
+                                  f"{dtype}; name one of {', '.join(sorted(_core.dtypes))}")
+        return (self.name, list(self.inputs), self.shape is not None, dtype,
+                list(self.shape or ()), settings)

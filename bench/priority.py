@@ -145,7 +145,8 @@ def main() -> None:
         rank_main(given)
         return
     import hosts
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # the namespaces are deleted
+    # What has been measured is reported, and the namespaces are deleted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
     widths = [int(width) for width in given.widths.split(",")]
     count = sum(before * after + after for before, after in zip(widths, widths[1:]))
@@ -154,12 +155,17 @@ def main() -> None:
         if not inside:
             sys.exit("network namespaces cannot be made here; run as root, with ip and tc")
         shell = hosts.remote_shell(inside, folder)
-        for turn in range(given.rounds):
-            for variant in rows:
-                if sys.stderr.isatty():
-                    print(f"\rround {turn + 1} of {given.rounds}: {variant}   ", end="",
-                          file=sys.stderr, flush=True)
-                rows[variant] += measure(given, inside, shell, variant)
+        try:
+            for turn in range(given.rounds):
+                for variant in rows:
+                    if sys.stderr.isatty():
+                        print(f"\rround {turn + 1} of {given.rounds}: {variant}   ", end="",
+                              file=sys.stderr, flush=True)
+                    rows[variant] += measure(given, inside, shell, variant)
+        except KeyboardInterrupt:
+            if not all(rows.values()):
+                raise
+            print(f"broken off in round {turn + 1}", flush=True)
     versions = f"torch {next(iter(rows.values()))[0]['torch']}, Python {platform.python_version()}"
     print(f"widths {given.widths} ({count / 1e6:.1f} M parameters), batch {given.batch}, 2 hosts, "
           f"{given.rate}; {machine}; {versions}")

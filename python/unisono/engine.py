@@ -8,7 +8,6 @@ Arguments after the tensor (and root or splits) are given by name.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 from typing import Any, Callable, Iterable, Optional, Sequence, Union
@@ -17,9 +16,8 @@ import numpy as np
 
 from . import _core, objects
 from ._core import ReduceOp
-from .errors import Error, InvalidArgument
-from .graph import GraphNode
-from .graph import index_of as _index
+from .errors import InvalidArgument
+from .graph import GraphNode, follow
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
 from .submit import AnySet, Groups, Submitter, Tensor, chosen_operator
@@ -163,16 +161,7 @@ class Engine(Submitter):
         the numbers of the nodes that are fetched: without a message, from the first step on.
         Collective: every rank of the set gives the same graph, or all of them raise. A step that
         differs from the graph is negotiated, and its order learned."""
-        where = identity_of(process_set)
-        try:
-            given = [node.for_core() for node in nodes]
-            wanted = [_index(fetch) for fetch in fetches]
-        except Exception:
-            # The others wait for this rank, and hear from an empty graph that its own is wrong.
-            with contextlib.suppress(Error):
-                self._core.follow_graph([], [], where)
-            raise
-        self._core.follow_graph(given, wanted, where)
+        follow(self._core, nodes, fetches, identity_of(process_set))
 
     def arena_empty(self, shape: Union[int, tuple[int, ...]], dtype: Any = "float32") -> np.ndarray:
         """An array in memory that all ranks of this host map: in-place collectives on it need no

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
 from typing import Any, Optional, Sequence
@@ -12,10 +13,10 @@ import numpy as np
 
 from . import _core
 from ._core import ReduceOp
-from .errors import InvalidArgument
+from .errors import Error, InvalidArgument
 
 
-def index_of(node: Any) -> int:
+def _index(node: Any) -> int:
     index = operator.index(node)
     if not 0 <= index < 1 << 32:
         raise InvalidArgument(f"{index} is the number of no node")
@@ -43,5 +44,18 @@ class GraphNode:
         if dtype not in _core.dtypes:
             raise InvalidArgument(f"node {self.name!r}: unisono does not carry elements of type "
                                   f"{dtype}; name one of {', '.join(sorted(_core.dtypes))}")
-        return (str(self.name), [index_of(each) for each in self.inputs], self.shape is not None,
+        return (str(self.name), [_index(each) for each in self.inputs], self.shape is not None,
                 dtype, [operator.index(extent) for extent in self.shape or ()], settings)
+
+
+def follow(core: _core.Engine, nodes: Sequence[GraphNode], fetches: Sequence[int],
+           process_set: int) -> None:
+    try:
+        given = [node.for_core() for node in nodes]
+        wanted = [_index(fetch) for fetch in fetches]
+    except Exception:
+        # The others wait for this rank, and hear from an empty graph that its own is wrong.
+        with contextlib.suppress(Error):
+            core.follow_graph([], [], process_set)
+        raise
+    core.follow_graph(given, wanted, process_set)

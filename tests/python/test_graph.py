@@ -74,6 +74,18 @@ def test_a_graph_that_is_wrong_is_refused_with_the_node(bad, words):
     ranks.as_threads(1, body)
 
 
+def test_a_rank_whose_nodes_cannot_be_read_keeps_nobody_waiting():
+    def body(engine):
+        wrong = engine.rank() == 1
+        fetches = [-1] if wrong else nodes()[1]
+        with pytest.raises(unisono.Error, match="no node" if wrong else "another rank is wrong"):
+            engine.follow_graph(nodes()[0], fetches)
+        engine.barrier()
+        step(engine)
+
+    ranks.as_threads(SIZE, body)
+
+
 def test_a_dtype_that_unisono_does_not_carry_is_named():
     with pytest.raises(unisono.InvalidArgument, match="complex64"):
         GraphNode("a", shape=[2], dtype=np.complex64).for_core()

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._core import ReduceOp
-from .errors import Error, InvalidArgument
+from .errors import InvalidArgument
 
 
 def _index(node: Any) -> int:
@@ -26,7 +26,7 @@ def _index(node: Any) -> int:
 @dataclasses.dataclass(frozen=True)
 class GraphNode:
     """A node: its name, and the numbers of the nodes that end before it begins. One with a
-    ``shape`` is an allreduce that will be submitted under that name; any other computes."""
+    ``shape`` is an ``allreduce`` that will be called with that name; any other computes."""
 
     name: str
     inputs: Sequence[int] = ()
@@ -44,7 +44,9 @@ class GraphNode:
         if dtype not in _core.dtypes:
             raise InvalidArgument(f"node {self.name!r}: unisono does not carry elements of type "
                                   f"{dtype}; name one of {', '.join(sorted(_core.dtypes))}")
-        return (str(self.name), [_index(each) for each in self.inputs], self.shape is not None,
+        # As the engine knows it (submit.py).
+        name = str(self.name) if self.shape is None else f"allreduce.{self.name}"
+        return (name, [_index(each) for each in self.inputs], self.shape is not None,
                 dtype, [operator.index(extent) for extent in self.shape or ()], settings)
 
 
@@ -55,7 +57,7 @@ def follow(core: _core.Engine, nodes: Sequence[GraphNode], fetches: Sequence[int
         wanted = [_index(fetch) for fetch in fetches]
     except Exception:
         # The others wait for this rank, and hear from an empty graph that its own is wrong.
-        with contextlib.suppress(Error):
+        with contextlib.suppress(Exception):
             core.follow_graph([], [], process_set)
         raise
     core.follow_graph(given, wanted, process_set)

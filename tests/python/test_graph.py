@@ -60,15 +60,14 @@ def test_graphs_that_differ_raise_on_every_rank_and_nothing_is_lost():
 
 
 @pytest.mark.parametrize("bad, words", [
-    ([GraphNode("a", inputs=[5], shape=[2])], "'a' needs node 5"),
+    ([GraphNode("a", inputs=[5], shape=[2])], "needs node 5"),
     ([GraphNode("a", inputs=[0], shape=[2])], "needs itself"),
     ([GraphNode("a")], "no collective"),
     ([GraphNode("a", shape=[2]), GraphNode("a", shape=[2])], "another one has too"),
-    ([GraphNode("unisono.a", shape=[2])], "unisono"),
 ])
 def test_a_graph_that_is_wrong_is_refused_with_the_node(bad, words):
     def body(engine):
-        with pytest.raises(unisono.Error, match=words):
+        with pytest.raises(unisono.InvalidArgument, match=words):
             engine.follow_graph(bad, [0])
 
     ranks.as_threads(1, body)
@@ -78,7 +77,8 @@ def test_a_rank_whose_nodes_cannot_be_read_keeps_nobody_waiting():
     def body(engine):
         wrong = engine.rank() == 1
         fetches = [-1] if wrong else nodes()[1]
-        with pytest.raises(unisono.Error, match="no node" if wrong else "another rank is wrong"):
+        error = unisono.InvalidArgument if wrong else unisono.Mismatch
+        with pytest.raises(error, match="no node" if wrong else "another rank is wrong"):
             engine.follow_graph(nodes()[0], fetches)
         engine.barrier()
         step(engine)
@@ -99,4 +99,4 @@ def test_the_order_says_what_keeps_steps_from_being_planned():
         return engine.stats()["order"]
 
     for order in ranks.as_threads(2, body, order="topo"):
-        assert not order["planned"] and "'new." in order["reason"], order
+        assert not order["planned"] and "new." in order["reason"], order

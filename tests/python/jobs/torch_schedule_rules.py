@@ -150,6 +150,28 @@ def synchronize_and_flush_end_the_step():
 
 
 @check
+def synchronize_means_the_same_on_ranks_without_gradients_or_with_hooks():
+    for schedule in SCHEDULES:
+        for odd in ("no gradients", "a hook"):
+            net = made()
+            optimizer = wrapped(net, schedule=schedule)
+            simple(net, optimizer, 2)
+            if odd == "a hook" and ME == 0:
+                optimizer.register_step_post_hook(lambda *_: None)
+            for step in range(3):
+                x, y = batch(step, False)
+                optimizer.zero_grad()
+                if odd == "a hook" or ME != 0:
+                    F.mse_loss(net(x).float(), y).backward()
+                optimizer.step()
+                optimizer.synchronize()
+                same_on_all_ranks(net)
+            simple(net, optimizer, 2)
+            optimizer.synchronize()
+            same_on_all_ranks(net)
+
+
+@check
 def parameters_added_and_thawed_later():
     def loop(net, optimizer):
         net.idle.weight.requires_grad_(False)

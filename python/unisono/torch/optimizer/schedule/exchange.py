@@ -120,7 +120,11 @@ class DeferredExchange(GradientExchange):
         optimizer = getattr(apply, "__self__")
         if (self._first or args or keywords or self.synchronized or not self.should_synchronize
                 or step_is_watched(optimizer)):
-            return self._step_as_a_whole(optimizer, apply, *args, **keywords)
+            # Hooks of one rank alone must not change what synchronize() means there.
+            watched = not (self._first or self.synchronized) and self.should_synchronize
+            result = self._step_as_a_whole(optimizer, apply, *args, **keywords)
+            self.deferred = watched and not self.idle
+            return result
         self._defer(optimizer, apply)
         self.end_step()
         return None
@@ -143,6 +147,8 @@ class DeferredExchange(GradientExchange):
             self.settle()  # says what is wrong, or begins
             if self.idle or self.synchronized:
                 self._apply_to(optimizer, apply, optimizer.param_groups)
+                # On ranks with gradients it is deferred, so synchronize() begins nothing here, too.
+                self.deferred = not self.idle
                 return
         self._submit_the_rest()
         self._expect_all_passes()
@@ -188,14 +194,14 @@ class DeferredExchange(GradientExchange):
                 # finds out by this count, as it would had the step been made.
                 _increment_version(tensor)
                 tensor.grad = None
-        if any(group["params"] for group in others):
-            self._apply_to(optimizer, apply, others)
         for step in steps:
             tensor = step.parameter.tensor
             if step.gradient.is_sparse or not pending.can_be_guarded(tensor):
                 self.end(step)
             elif not step.ended:
                 pending.guard(tensor, functools.partial(self.end, step))
+        if any(group["params"] for group in others):
+            self._apply_to(optimizer, apply, others)
 
     def _refuse_changed(self) -> None:
         changed = next(filter(None, (bucket.changed(False) for bucket in self.buffers.current)),
@@ -244,11 +250,16 @@ class DeferredExchange(GradientExchange):
             tensor = step.parameter.tensor
             self._forget(step)
             newer = tensor.grad  # a backward() that did not need the parameter's value
-            step.parameter.set_gradient(result)
             optimizer = getattr(step.apply, "__self__")
             group = {**step.group, "params": [tensor]}
-            self._apply_to(optimizer, step.apply, [group])
-            _check_unchanged(optimizer, [step.group], _settings([group]))
+            try:
+                step.parameter.set_gradient(result)
+                self._apply_to(optimizer, step.apply, [group])
+                _check_unchanged(optimizer, [step.group], _settings([group]))
+            except Exception as error:
+                self._pending[id(tensor)] = step  # it has not been stepped: it is named with others
+                self._fail(error)
+                raise
             self._tidy_gradient(step, newer)
 
     def _apply_to(self, optimizer: Any, apply: Callable[..., Any], groups: Groups) -> None:
@@ -321,7 +332,7 @@ _living: "weakref.WeakSet[DeferredExchange]" = weakref.WeakSet()
 @current.before_shutdown
 def _end_all_steps() -> None:
     for exchange in list(_living):
-        with contextlib.suppress(Error):  # the model keeps what it has; using it would raise, too
+        with contextlib.suppress(Exception):  # the model keeps what it has; the job is left anyway
             exchange.end_all()
 
 

@@ -143,7 +143,9 @@ TEST_P(SelectionOfKinds, ResultsAreRightAndAllMembersChooseAlike) {
   for (const char* kind : {"allgather", "broadcast", "reducescatter", "alltoall"}) {
     EXPECT_THAT(told.front(), HasSubstr(cat("  ", kind, ", set 0, ")));
   }
-  EXPECT_EQ(told.front().find(" µs measured") != std::string::npos, tries) << told.front();
+  // Whether any is tried depends on what the links took: none may be predicted to come near the best.
+  EXPECT_EQ(told.front().find(" µs predicted") != std::string::npos, tries) << told.front();
+  EXPECT_TRUE(tries || told.front().find(" µs measured") == std::string::npos) << told.front();
   EXPECT_EQ(told.front().find("on trial"), std::string::npos) << told.front();
 }
 

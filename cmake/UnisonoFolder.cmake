@@ -64,7 +64,7 @@ function(unisono_folder name)
     endforeach()
     unisono_as_test(${name}_test)
     unisono_unity(${name}_test)
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 300
                          PROPERTIES TIMEOUT 300 LABELS "unit")
   endif()
 endfunction()

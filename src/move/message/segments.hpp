@@ -26,7 +26,7 @@ inline constexpr std::size_t kFineBytes = 128 << 10;     // at either end of a l
 inline constexpr std::size_t kLongSliceBytes = 2 << 20;
 inline constexpr std::size_t kFineSegmentBytes = 64 << 10;
 
-inline constexpr std::size_t kSharedSegmentBytesMin = 32 << 10;
+inline constexpr std::size_t kSharedSegmentBytesMin = 48 << 10;
 
 // stripes: connections for each pair. Of several, the first one is for what is short.
 inline std::size_t segment_bytes_of(std::size_t slice_bytes, std::size_t stripes) {

@@ -184,7 +184,7 @@ TEST(Cut, SharesASliceAmongTheConnectionsWhereItIsLongEnough) {
   EXPECT_EQ(segment_bytes_of(512 << 10, 1), kSegmentBytes);
   EXPECT_EQ(segment_bytes_of(512 << 10, 5), 128u << 10);
   EXPECT_EQ(segment_bytes_of(512 << 10, 2), kSegmentBytes);      // only one beside the first
-  EXPECT_EQ(segment_bytes_of(kSharedSliceBytes, 5), 32u << 10);
+  EXPECT_EQ(segment_bytes_of(kSharedSliceBytes, 5), 64u << 10);
   EXPECT_EQ(segment_bytes_of(kSharedSliceBytes, 8), kSharedSegmentBytesMin);
   EXPECT_EQ(segment_bytes_of(kSharedSliceBytes - 1, 5), kSegmentBytes);
   EXPECT_EQ(segment_bytes_of(64 << 20, 5), kSegmentBytes);

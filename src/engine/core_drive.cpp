@@ -83,6 +83,7 @@ bool EngineCore::turn() {
     // wake this thread each time it hands back, and take the token again before this thread runs. A
     // ring that comes while it hands back is lost here: the next look is soon.
     bell_.drain();
+    patrols_.store(true, std::memory_order_relaxed);
     patrol_ = only_looks ? std::min(2 * patrol_, kPatrolMax) : kPatrolMin;
     sleep(patrol_, true);
     return true;
@@ -99,9 +100,10 @@ bool EngineCore::turn() {
       end_loop();
       return false;
     }
-    patrols_ = poller_.muted() && clock_.now() - waited_at_ < kPatrolMin;
+    const bool patrols = poller_.muted() && clock_.now() - waited_at_ < kPatrolMin;
+    patrols_.store(patrols, std::memory_order_relaxed);
     patrol_ = kPatrolMin;
-    arm(!patrols_);
+    arm(!patrols);
     busy = loop_->ready();
     spins = loop_->blocking();
     due = sleeps_until_ = loop_->deadline();
@@ -115,7 +117,8 @@ bool EngineCore::turn() {
   if (spins && spins_politely_) ::sched_yield();
   const Nanos limit = busy || spins   ? Nanos(0)
                       : due == kNever ? Nanos(-1) : std::max(Nanos(0), due - clock_.now());
-  const bool by_patrol = patrols_ && (limit < Nanos(0) || patrol_ < limit);
+  const bool by_patrol = patrols_.load(std::memory_order_relaxed) &&
+                         (limit < Nanos(0) || patrol_ < limit);
   sleep(by_patrol ? patrol_ : limit, by_patrol);
   return true;
 }
@@ -241,7 +244,7 @@ void EngineCore::hand_back(TokenHold& hold, bool listens) {
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
   const bool busy = loop_->ready() || loop_->finished() || loop_->blocking() ||
                     loop_->deadline() < sleeps_until_;
-  const bool nobody_looks = poller_.muted() && !patrols_;
+  const bool nobody_looks = poller_.muted() && !patrols_.load(std::memory_order_relaxed);
   hold.release();
   if (busy || nobody_looks) bell_.ringer().ring_always();
 }

@@ -87,6 +87,8 @@ class SetRunner {
   bool advance_channels(Time now, std::size_t max_bytes);
   bool advance(run::Channel& channel, Time now, std::size_t max_bytes);
   bool start_next(run::Channel& channel, Time now);
+  bool start_run(run::Channel& channel, Bucket bucket, std::vector<Pending> pendings,
+                 std::optional<PlanVote> settled);
   bool run_at_once(const Bucket& bucket);
   bool refuse_administration(const Response& response);
   bool cancel_if_leaver_absent(run::Channel& channel, Time now);

@@ -81,6 +81,20 @@ const TopoPlan::Place* TopoPlan::find(std::string_view name) const {
   return it == places_.end() ? nullptr : &it->second;
 }
 
+bool TopoPlan::holds(const Request& request, Place place, int me) const {
+  static_cast<void>(me);
+  return same_operation(request, at(place));
+}
+
+bool TopoPlan::answers(const Response& response, std::size_t index, Place place) const {
+  return same_operation(response.tensors[index], at(place));
+}
+
+Request TopoPlan::own(Place place, int me) const {
+  static_cast<void>(me);
+  return at(place);
+}
+
 void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
   for (const auto& bucket : buckets_) {

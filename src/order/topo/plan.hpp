@@ -16,6 +16,7 @@
 
 #include "base/data/bytes.hpp"
 #include "model/request.hpp"
+#include "model/response.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::order {
@@ -46,6 +47,12 @@ class TopoPlan {
   const Request& at(Place place) const {
     return buckets_[place.bucket][place.slot - first_slots_[place.bucket]];
   }
+  // Whether a request of the member with index `me` is the one planned at the place.
+  bool holds(const Request& request, Place place, int me) const;
+  // Whether tensor `index` of a response is the one planned at the place.
+  bool answers(const Response& response, std::size_t index, Place place) const;
+  // The request of that member which the plan holds there.
+  Request own(Place place, int me) const;
   std::size_t size() const { return buckets_.size(); }
   std::size_t slots() const { return places_.size(); }
   const std::vector<Request>& bucket(std::size_t index) const { return buckets_[index]; }

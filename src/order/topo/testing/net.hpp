@@ -255,7 +255,7 @@ class TopoNet {
     }
     const auto me = static_cast<std::size_t>(index);
     if (!moves.entered(me)) {
-      if (!moves.enter(me, names_of(front), front.vote)) {
+      if (!moves.enter(me, names_of(front), front.vote, front.choice)) {
         fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
       }
       if (front.planned && front.vote != PlanVote::abort) check_submitted(index, front);

@@ -224,7 +224,7 @@ void SetRunner::tell_ended(Time now) {
     if (unended_.front().vote != PlanVote::run) {
       negotiate_ = true;
       plan_over_ = false;
-      report_order(false);
+      report_order(false, now);
     }
     unended_.pop_front();
   }
@@ -266,7 +266,7 @@ bool SetRunner::negotiate(Time now) {
   if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
-  report_order(output_.responses.front().planned);
+  report_order(output_.responses.front().planned, now);
   observe::Counters::add(parts_.shared->counters->cycles);
   for (const Response& response : output_.responses) {
     // A planned response counts once it has run: until then it may be taken back.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <barrier>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,12 @@ Options planned() {
   return options;
 }
 
+std::vector<float> floats(const Output& output) {
+  std::vector<float> values(output.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), output.bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
 class AlternatingLive : public testing::TestWithParam<int> {};
 
 TEST_P(AlternatingLive, NoControlMessageOnceEveryTurnHasAPlan) {
@@ -111,6 +118,50 @@ TEST_P(AlternatingLive, RanksThatChooseDifferentlyStillGetTheirSums) {
       turns.both(engine.rank() == i % kTurnRanks);
       turns.cycle();
     }
+    all.arrive_and_wait();
+  }, planned(), GetParam());
+}
+
+// Buffers from rank 0, statistics of every rank, and a sum in two phases, as training has them.
+TEST_P(AlternatingLive, OtherKindsArePlannedToo) {
+  std::barrier<> all(kTurnRanks);
+  run_ranks(kTurnRanks, [&](Engine& engine) {
+    const int me = engine.rank();
+    std::size_t count = 0;
+    const auto step = [&] {
+      const auto base = static_cast<float>(count++ % 11);
+      std::vector<float> buffer(500, me == 0 ? base : -1), sum(100, base);
+      std::vector<float> own(2 * (static_cast<std::size_t>(me) + 1), base + static_cast<float>(me));
+      std::vector<float> parts(3000 * kTurnRanks, base + 1);
+      std::vector<std::uint8_t> flags(40, static_cast<std::uint8_t>(1 << me));
+      const Ticket broadcast = engine.broadcast<float>("buffers", buffer, 0);
+      ASSERT_TRUE(broadcast.wait().ok());
+      const Ticket gathered = engine.allgather<float>("statistics", own);
+      const Ticket scattered = engine.reducescatter<float>("scatter", parts,
+                                                           {.op = ReduceOp::sum});
+      const Ticket summed = engine.allreduce<float>("sum", sum, {.op = ReduceOp::sum});
+      const Ticket bytes = engine.allreduce<std::uint8_t>("flags", flags, {.op = ReduceOp::sum});
+      for (const Ticket* ticket : {&gathered, &scattered, &summed, &bytes}) {
+        ASSERT_TRUE(ticket->wait().ok());
+      }
+      for (const float value : buffer) ASSERT_EQ(value, base);
+      for (const float value : sum) ASSERT_EQ(value, base * kTurnRanks);
+      for (const std::uint8_t value : flags) ASSERT_EQ(value, 7);
+      const std::vector<float> rows = floats(gathered.output());
+      ASSERT_EQ(rows.size(), 12u);
+      ASSERT_EQ(rows[0], base);
+      ASSERT_EQ(rows[11], base + 2);
+      const std::vector<float> part = floats(scattered.output());
+      ASSERT_EQ(part.size(), 3000u);
+      for (const float value : part) ASSERT_EQ(value, (base + 1) * kTurnRanks);
+    };
+    for (int i = 0; i < 30; ++i) step();
+    const OrderReport order = engine.stats().order;
+    EXPECT_TRUE(order.planned) << order.reason;
+    all.arrive_and_wait();
+    const std::uint64_t said = engine.stats().control_messages;
+    for (int i = 0; i < 30; ++i) step();
+    EXPECT_EQ(engine.stats().control_messages, said) << engine.stats().order.reason;
     all.arrive_and_wait();
   }, planned(), GetParam());
 }

@@ -90,6 +90,10 @@ Result<TopoOffer> TopoTalk::receive_plan(Rank from, ByteReader& in) const {
   const auto hash = in.get<std::uint64_t>();
   offer.plan = TopoPlan::decode(in, set_);
   if (offer.plan == nullptr) return malformed(from, "it does not parse as a plan");
+  const std::size_t rows = offer.plan->members();
+  if (rows != 0 && rows != static_cast<std::size_t>(members_.count())) {
+    return malformed(from, "its plan is for another number of members");
+  }
   if (offer.plan->hash() != hash) return malformed(from, "its plan has another hash than it says");
   return offer;
 }

@@ -215,6 +215,7 @@ class Topo final : public Order {
     if (talk_.leads()) {
       units_ = learn_.units();
       positions_ = learn_.positions();
+      rows_ = learn_.rows();
     }
     if (Status status = pass_on(now); !status) fault_ = status;
   }
@@ -225,7 +226,7 @@ class Topo final : public Order {
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
       arranged_ = arrange(units_, positions_, *of_all, {policy_.arranger, policy_.bucket_bytes_max});
-      offer(arranged_.plan, now);
+      offer(rows_.empty() ? arranged_.plan : arranged_.plan->with_rows(rows_), now);
     }
     return {};
   }
@@ -428,6 +429,7 @@ class Topo final : public Order {
   int return_doublings_ = 0;            // of the known iterations before plans are followed again
   std::vector<TopoUnit> units_;         // on the first member: what to plan
   std::vector<std::vector<std::uint32_t>> positions_;
+  IterationLearner::Rows rows_;
   Arranged arranged_;                   // the same, once offered
   std::uint64_t drifted_from_ = 0;      // the plan that this member ended for another
   std::uint64_t iterations_min_ = policy_.drift.iterations_min;

@@ -338,6 +338,10 @@ TEST(TopoPlan, DecodesOnlyWholeValidPlans) {
   EXPECT_TRUE(refused({{tensor_request("a"), wide}}));
   EXPECT_TRUE(refused({{tensor_request("a")}, {tensor_request("a")}}));
   EXPECT_TRUE(refused({{kind_request("a", Collective::barrier)}}));
+  EXPECT_FALSE(refused({{kind_request("a", Collective::broadcast)}}));
+  EXPECT_TRUE(refused({{kind_request("a", Collective::broadcast),
+                        kind_request("b", Collective::broadcast)}}));
+  EXPECT_TRUE(refused({{kind_request("a", Collective::allgather)}}));  // without rows
   EXPECT_TRUE(refused({{group_request("g", {"c", "d"})[0]}}));
   ByteReader other(out.bytes());
   EXPECT_EQ(TopoPlan::decode(other, 3), nullptr);

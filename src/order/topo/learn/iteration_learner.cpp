@@ -52,8 +52,8 @@ std::string why_unplannable(const Response& response) {
   if (response.tensors.empty()) return "an operation without tensors is not planned";
   const Request& first = response.tensors.front();
   if (!plannable(response.tensors)) {
-    return cat("'", first.name, "', ", name_of(first.kind), " of ", name_of(first.dtype),
-               ", is not planned");
+    return cat("'", first.name, "', ", response.tensors.size() > 1 ? "a group of " : "",
+               name_of(first.kind), " of ", name_of(first.dtype), ", is not planned");
   }
   return cat("more than ", kTopoUnitsMax, " operations without one that repeats");
 }
@@ -176,8 +176,9 @@ int IterationLearner::answered(const Response& response) {
   const std::uint64_t name = hash_text(first->name);
   // A sum, since the tensors of a group come in any order.
   std::uint64_t signature = 0;
-  for (const Request& tensor : response.tensors) {
-    signature += signature_of(tensor) ^ hash_text(tensor.name, 1);
+  for (std::size_t i = 0; i < response.tensors.size(); ++i) {
+    const Request& tensor = response.tensors[i];
+    signature += signature_of(tensor, rows_of(response, i)) ^ hash_text(tensor.name, 1);
   }
   const int closed = current_.place.contains(name) ? close() : 0;
   if (current_.odd.empty() && last().equal > 0) {
@@ -186,7 +187,8 @@ int IterationLearner::answered(const Response& response) {
     if (known == before.place.end()) {
       current_.odd = cat("'", first->name, "' was not in the iteration before");
     } else if (before.signatures[known->second] != signature) {
-      current_.odd = cat("'", first->name, "' is not what it was in the iteration before");
+      current_.odd = cat("'", first->name, "' is not what it was in the iteration before",
+                         traits_of(first->kind).free_rows ? ", or has other rows" : "");
     }
   }
   current_.seen_at.push_back(kUnseen);
@@ -198,6 +200,8 @@ int IterationLearner::answered(const Response& response) {
   current_.signatures.push_back(signature);
   current_.sequences.push_back(response.sequence);
   if (keeps_requests_) {
+    const auto rows = rows_of(response, 0);
+    if (!rows.empty()) current_.rows[first->name].assign(rows.begin(), rows.end());
     TopoUnit& unit = current_.units.emplace_back(response.tensors);
     std::sort(unit.begin(), unit.end(),
               [](const Request& a, const Request& b) { return a.name < b.name; });

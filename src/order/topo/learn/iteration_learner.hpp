@@ -87,6 +87,9 @@ class IterationLearner {
   // Why there are not yet so many equal iterations, for people.
   std::string why_not(int wanted) const;
   const std::vector<TopoUnit>& units() const { return last().first.units; }
+  // Of every member, by name, where they may differ.
+  using Rows = std::unordered_map<std::string, std::vector<std::int64_t>>;
+  const Rows& rows() const { return last().first.rows; }
 
  private:
   struct Iteration {
@@ -98,6 +101,7 @@ class IterationLearner {
     std::vector<std::uint64_t> seen_at, submitted_at;
     std::vector<Time> ready_at;
     std::vector<TopoUnit> units;
+    std::unordered_map<std::string, std::vector<std::int64_t>> rows;
   };
   struct Row {                          // an iteration, by unit
     std::vector<std::uint32_t> positions;

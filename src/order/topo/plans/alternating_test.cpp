@@ -151,6 +151,54 @@ TEST(TopoAlternating, OnePlanIsMadeAnewWhileTheOtherIsKept) {
   EXPECT_LT(net.now().ns, 1'000'000'000) << "somebody lost patience";
 }
 
+Request of_kind(const std::string& name, Collective kind, Shape shape = {4}) {
+  Request request = tensor_request(name, std::move(shape));
+  request.kind = kind;
+  if (kind == Collective::broadcast) request.root = TopoNet::rank(1);
+  return request;
+}
+
+TEST(TopoKinds, BroadcastsGathersAndScattersArePlannedBesideSums) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TopoNet net(3, seed, alternating());
+    const auto steps = [&](std::int64_t rows_of_last, int times) {
+      for (int s = 0; s < times; ++s) {
+        for (int i = 0; i < 3; ++i) {
+          net.add_step(i, {{of_kind("s", Collective::allreduce), {}},
+                           {of_kind("b", Collective::broadcast), {}},
+                           {of_kind("r", Collective::reducescatter), {"b"}},
+                           {of_kind("g", Collective::allgather,
+                                    {i == 2 ? rows_of_last : i + 1, 2}), {"s"}}});
+        }
+      }
+      ASSERT_TRUE(net.run()) << net.trouble();
+    };
+    steps(7, 8);
+    const std::size_t messages = net.messages();
+    steps(7, 4);
+    EXPECT_EQ(net.messages(), messages) << "seed " << seed;
+    EXPECT_EQ(net.order(1).state().known.size(), 1u);
+    steps(8, 1);                            // other rows are another operation
+    EXPECT_GT(net.messages(), messages);
+    steps(8, 12);
+    const std::size_t again = net.messages();
+    steps(8, 4);
+    EXPECT_EQ(net.messages(), again) << "seed " << seed << ": " << net.order(0).state().reason;
+    EXPECT_LT(net.now().ns, 3'000'000'000);
+  }
+}
+
+TEST(TopoKinds, RowsThatAlwaysChangeAreNeverPlanned) {
+  TopoNet net(2, 1, alternating());
+  for (std::int64_t i = 0; i < 12; ++i) {
+    net.add_step_all({{of_kind("g", Collective::allgather, {i, 2}), {}}});
+  }
+  ASSERT_TRUE(net.run()) << net.trouble();
+  EXPECT_EQ(net.planned(0), 0u);
+  EXPECT_THAT(net.order(0).state().reason, HasSubstr("'g' is not what it was"));
+  EXPECT_THAT(net.order(0).state().reason, HasSubstr("other rows"));
+}
+
 TEST(TopoAlternating, AChangedTensorBreaksItsPlanAlone) {
   TopoNet net(3, 3, alternating());
   const std::vector<TopoStep> steps = {kDiscriminator, kDiscriminator, kGenerator};

@@ -74,6 +74,9 @@ void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
   const TopoPlan& plan = slots_.plan(place.plan);
   if (chooses) response.choice = plan.hash() | 1;
   response.tensors = plan.bucket(place.bucket);
+  const auto rows = plan.rows({static_cast<std::uint32_t>(place.bucket),
+                               plan.first_slot(place.bucket)});
+  if (!rows.empty()) response.extents.emplace_back(rows.begin(), rows.end());
   response.set = response.tensors.front().set;
   response.planned = true;
   response.vote = vote;

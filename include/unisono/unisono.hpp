@@ -207,15 +207,24 @@ struct Placement {
   std::string reason;                       // in a sentence: what was planned from what, or why not
 };
 
+// A plan that the ranks know: one for each kind of step that recurs.
+struct PlanReport {
+  std::string first;                        // a tensor of its first bucket
+  std::uint64_t tensors = 0;
+  std::uint64_t buckets = 0;
+  std::uint64_t iterations = 0;             // that followed it
+};
+
 // How the ranks agree on the order of the world's operations at present.
 struct OrderReport {
   std::string strategy;                     // as the option order names it
   std::string planner;                      // that arranges planned steps
   bool planned = false;                     // steps follow a plan, and nobody is asked
-  std::uint64_t plans = 0;                  // begun so far
-  std::uint64_t plans_ended = 0;
-  std::uint64_t buckets = 0;                // of the plan that is followed
+  std::uint64_t plans = 0;                  // how often steps began to be planned
+  std::uint64_t plans_ended = 0;            // and ceased to be
+  std::uint64_t buckets = 0;                // of the plans that are followed
   std::string reason;                       // in a sentence: why steps are planned, or not
+  std::vector<PlanReport> known;            // while steps are planned up to 0.1 s old
 };
 
 // What an engine has counted since it joined; stats_table.h says what each number means.

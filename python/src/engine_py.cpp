@@ -162,6 +162,16 @@ nb::dict stats(Member& self) {
   order["plans_ended"] = now.order.plans_ended;
   order["buckets"] = now.order.buckets;
   order["reason"] = now.order.reason;
+  nb::list known;
+  for (const PlanReport& plan : now.order.known) {
+    nb::dict each;
+    each["first"] = plan.first;
+    each["tensors"] = plan.tensors;
+    each["buckets"] = plan.buckets;
+    each["iterations"] = plan.iterations;
+    known.append(each);
+  }
+  order["known"] = known;
   all["order"] = order;
   return all;
 }

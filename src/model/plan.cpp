@@ -8,6 +8,15 @@
 #include "base/data/hash.hpp"
 
 namespace unisono {
+namespace {
+
+std::uint64_t identity_from(std::uint64_t hash) {
+  constexpr unsigned kUnusedBits = 16;
+  const std::uint64_t identity = hash >> kUnusedBits;
+  return identity == 0 ? 1 : identity;
+}
+
+}  // namespace
 
 std::uint64_t identity_of(const Bucket& bucket) {
   std::uint64_t hash = bucket.set;
@@ -23,9 +32,18 @@ std::uint64_t identity_of(const Bucket& bucket) {
       hash = hash_text(tensor.name, hash_bytes(std::as_bytes(std::span(words))));
     }
   }
-  constexpr unsigned kUnusedBits = 16;
-  const std::uint64_t identity = hash >> kUnusedBits;
-  return identity == 0 ? 1 : identity;
+  return identity_from(hash);
+}
+
+std::uint64_t ballot_identity(const Bucket& bucket) {
+  const std::array<std::uint64_t, 2> words{bucket.set, bucket.responses.front().sequence};
+  return identity_from(hash_text("ballot", hash_bytes(std::as_bytes(std::span(words)))));
+}
+
+bool needs_ballot(const Bucket& bucket) {
+  const Response& first = bucket.responses.front();
+  return first.planned && (first.choice != 0 || bucket.kind != Collective::allreduce ||
+                           size_of(bucket.dtype) == 1);
 }
 
 }  // namespace unisono

@@ -26,6 +26,12 @@ struct Bucket {
 // that mean the same bucket have the same identity, and two buckets of equal size have different
 // ones, so that data that does not belong together is refused instead of summed. Never 0.
 std::uint64_t identity_of(const Bucket& bucket);
+// The same of the vote before a planned bucket: says where in the order it is and nothing more,
+// since members may hold different buckets there.
+std::uint64_t ballot_identity(const Bucket& bucket);
+// Whether members vote on a planned bucket before it moves: where they may have chosen different
+// plans, and where the data cannot carry a vote.
+bool needs_ballot(const Bucket& bucket);
 
 struct Plan {
   std::vector<Bucket> buckets;

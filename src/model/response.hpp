@@ -18,7 +18,8 @@ namespace unisono {
 enum class PlanVote : std::uint8_t {
   run = 0,
   run_then_stop = 1,  // takes part; from the next response on all negotiate again
-  abort = 2,          // has nothing to contribute: no member's tensors are touched
+  run_then_replan = 2,  // the same, and the plan it belongs to is forgotten, to be made anew
+  abort = 3,          // has nothing to contribute: no member's tensors are touched
 };
 
 struct Response {
@@ -35,6 +36,10 @@ struct Response {
   std::vector<std::uint32_t> absent;
   bool planned = false;                 // by topo: nobody was asked. Local, never encoded
   PlanVote vote = PlanVote::run;      // of this member, when planned. Local, never encoded
+  // When planned: the plan whose iteration this member begins here, where there are several; else 0.
+  // Members compare it before anything moves, and a difference counts as a vote for abort. Local,
+  // never encoded.
+  std::uint64_t choice = 0;
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
 

@@ -57,12 +57,18 @@ struct OrderCounts {
 };
 
 // How far an order that plans has come, for people.
+struct KnownPlan {
+  std::string first;                    // a tensor of its first bucket
+  std::uint64_t tensors = 0, buckets = 0;
+  std::uint64_t iterations = 0;         // that followed it
+};
 struct OrderState {
   bool planned = false;                 // the order of steps is fixed, and nobody is asked
-  std::uint64_t plans = 0;              // begun
+  std::uint64_t plans = 0;              // how often the known plans began to be followed
   std::uint64_t plans_ended = 0;
-  std::uint64_t buckets = 0;            // of the plan that is followed
+  std::uint64_t buckets = 0;            // of the plans that are followed
   std::string reason;                   // why it is as it is; empty where nothing is ever planned
+  std::vector<KnownPlan> known;
 };
 
 class CachePool;

@@ -115,6 +115,7 @@ void BucketRun::cancel() {
 
 PlanVote BucketRun::vote() const {
   if (cancelled_) return PlanVote::abort;
+  if (settled_) return *settled_;
   return planned() ? moved_vote() : PlanVote::run;
 }
 
@@ -181,7 +182,7 @@ void BucketRun::fail(const Status& status, const submit::ReleaseName& release) {
 
 Nanos BucketRun::emulated() const {
   const Options* options = context_.options;
-  if (context_.clock == nullptr || options == nullptr || options->emulate == "off" ||
+  if (is_ballot() || context_.clock == nullptr || options == nullptr || options->emulate == "off" ||
       context_.members->count() == 1 || vote() == PlanVote::abort) {
     return Nanos(0);
   }

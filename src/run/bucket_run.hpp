@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,13 @@ class BucketRun {
   // and give_back() follows instead of the two.
   PlanVote vote() const;
   std::vector<Pending> give_back();
+  // Whether this only asks the members; what it holds is to be run when they agree.
+  virtual bool is_ballot() const { return false; }
+  // Gives up a ballot that has ended: its bucket, and with give_back() its pendings.
+  Bucket give_up_bucket() { return std::move(bucket_); }
+  // Before start(): the members have voted, all are there, and nobody votes again.
+  void settle(PlanVote vote) { settled_ = vote; }
+  bool settled() const { return settled_.has_value(); }
   // Resolves the tickets with an error; the run itself lives on until the transport is gone.
   void fail(const Status& status, const submit::ReleaseName& release);
 
@@ -129,6 +137,8 @@ class BucketRun {
   virtual bool is_last_machine() const { return true; }
   virtual void give_buffers_back() {}
 
+  // Whether a vote goes with the data.
+  bool votes() const { return planned() && !settled_; }
   // How many contributions count in an average.
   std::int64_t divisor(const Tensor& tensor) const;
   void* output_of(const Tensor& tensor) const;
@@ -146,6 +156,7 @@ class BucketRun {
 
  private:
   bool cancelled_ = false, moved_ = false;
+  std::optional<PlanVote> settled_;         // by a ballot before it
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // results that transfers may still write
 };
 

@@ -80,11 +80,7 @@ Choice choose(const RunParts& parts, const encode::Codec& codec) {
       parts.context.clock->now());
 }
 
-}  // namespace
-
-std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
-                                    RunContext context) {
-  RunParts parts{std::move(bucket), std::move(pendings), context};
+std::unique_ptr<BucketRun> make_kind(RunParts parts) {
   const Request& first = parts.bucket.responses.front().tensors.front();
   const encode::Codec* codec = encode::find_codec(first.codec);
   if (codec == nullptr) {
@@ -104,6 +100,18 @@ std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings
   parts.choice = choose(parts, *codec);
   return moves_direct(parts, *codec) ? make_direct_run(std::move(parts), *codec)
                                      : make_fused_run(std::move(parts), *codec);
+}
+
+}  // namespace
+
+std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
+                                    RunContext context, std::optional<PlanVote> settled) {
+  RunParts parts{std::move(bucket), std::move(pendings), context};
+  if (!settled && needs_ballot(parts.bucket)) return make_ballot_run(std::move(parts));
+  if (settled) parts.bucket.responses.front().vote = *settled;
+  std::unique_ptr<BucketRun> run = make_kind(std::move(parts));
+  if (settled) run->settle(*settled);
+  return run;
 }
 
 }  // namespace unisono::run

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "run/bucket_run.hpp"
@@ -12,7 +13,9 @@ namespace unisono::run {
 
 // pendings is parallel to the bucket's tensors; one without ticket is of a rank that has joined.
 // start() reports what stands in the way, such as a codec that this engine does not have.
+// A planned bucket that needs one first gets a ballot (is_ballot()); once that has ended with
+// another vote than abort, call it again with the vote and what the ballot gives up.
 std::unique_ptr<BucketRun> make_run(Bucket bucket, std::vector<Pending> pendings,
-                                    RunContext context);
+                                    RunContext context, std::optional<PlanVote> settled = {});
 
 }  // namespace unisono::run

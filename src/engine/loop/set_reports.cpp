@@ -7,19 +7,26 @@
 
 namespace unisono::engine {
 
-// While steps are planned nothing changes but the end of the plan.
-void SetRunner::report_order(bool planned) {
+// While steps are planned nothing changes but which of the plans ran, and that is not urgent.
+void SetRunner::report_order(bool planned, Time now) {
+  constexpr Nanos kReportEvery{100'000'000};
   if (parts_.id != 0 || parts_.shared->order_reports == nullptr) return;
-  if (planned && reported_planned_) return;
+  if (planned && reported_planned_ && now - reported_at_ < kReportEvery) return;
   order::OrderState state = parts_.order->state();
   reported_planned_ = state.planned;
+  reported_at_ = now;
+  std::vector<PlanReport> known;
+  for (order::KnownPlan& plan : state.known) {
+    known.push_back({std::move(plan.first), plan.tensors, plan.buckets, plan.iterations});
+  }
   if (state.reason.empty()) state.reason = "this strategy negotiates every step";
   parts_.shared->order_reports->set({.strategy = std::string(parts_.order->name()),
                                      .planned = state.planned,
                                      .plans = state.plans,
                                      .plans_ended = state.plans_ended,
                                      .buckets = state.buckets,
-                                     .reason = std::move(state.reason)});
+                                     .reason = std::move(state.reason),
+                                     .known = std::move(known)});
 }
 
 void SetRunner::log_order(const Response& response) {

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/data/text.hpp"
 #include "base/waiting.hpp"
+#include "plan/parts.hpp"
 #include "run/make_run.hpp"
 
 namespace unisono::engine {
@@ -56,6 +57,7 @@ void SetRunner::member_left(Rank rank, Time now) {
 // counters show that it has not, the bucket ends as if it had said so. Returns whether it ended.
 bool SetRunner::cancel_if_leaver_absent(run::Channel& channel, Time now) {
   if (!someone_left_ || !channel.run->planned() || !channel.run->local()) return false;
+  if (channel.run->settled()) return false;  // it has said that it takes part
   // The run may finish right here, and then the channel finds out by itself. A finished machine
   // must not be stepped again, since the others already reuse what it reads.
   if (channel.lent) channel.mover->finish_step();
@@ -87,7 +89,7 @@ bool SetRunner::advance_channels(Time now, std::size_t max_bytes) {
 
 bool SetRunner::advance(run::Channel& channel, Time now, std::size_t max_bytes) {
   bool worked = false;
-  while (!channel.drained() && channel.next_bytes() <= max_bytes &&
+  while (!stopped_ && !channel.drained() && channel.next_bytes() <= max_bytes &&
          (channel.run != nullptr || start_next(channel, now))) {
     if (channel.run == nullptr ||
         (channel.joined == kNever && cancel_if_leaver_absent(channel, now))) {
@@ -113,6 +115,11 @@ bool SetRunner::advance(run::Channel& channel, Time now, std::size_t max_bytes) 
 void SetRunner::end_run(run::Channel& channel, Time now) {
   const std::unique_ptr<run::BucketRun> run = std::move(channel.run);
   const PlanVote vote = run->vote();
+  if (run->is_ballot() && vote != PlanVote::abort) {
+    std::vector<Pending> pendings = run->give_back();
+    start_run(channel, run->give_up_bucket(), std::move(pendings), vote);
+    return;
+  }
   finish(channel, *run);
   if (vote != PlanVote::run) drop_planned(run->bucket().id);
   ended(run->bucket(), vote, now);
@@ -184,7 +191,8 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters::add(counters.unpack_ns, ns(done - moved));
   if (run.bucket().kind == Collective::allreduce) {
     parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined),
-                             run::MoveTimes::sample_of(run.local(), run.planned()));
+                             run::MoveTimes::sample_of(run.local(),
+                                                       run.planned() && !run.settled()));
   }
   run.resolve_tickets(release_);
 }
@@ -216,7 +224,7 @@ void SetRunner::tell_ended(Time now) {
     if (unended_.front().vote != PlanVote::run) {
       negotiate_ = true;
       plan_over_ = false;
-      report_order(false);
+      report_order(false, now);
     }
     unended_.pop_front();
   }
@@ -258,7 +266,7 @@ bool SetRunner::negotiate(Time now) {
   if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
   if (output_.responses.empty()) return !output_.messages.empty();
 
-  report_order(output_.responses.front().planned);
+  report_order(output_.responses.front().planned, now);
   observe::Counters::add(parts_.shared->counters->cycles);
   for (const Response& response : output_.responses) {
     // A planned response counts once it has run: until then it may be taken back.
@@ -289,7 +297,11 @@ bool SetRunner::negotiate(Time now) {
 
 void SetRunner::enqueue(std::vector<Response> responses) {
   std::erase_if(responses, [](const Response& response) { return !response.error.ok(); });
-  Plan plan = parts_.shared->planner->plan(std::move(responses), next_bucket_);
+  plan::PlanBuilder whole;                  // what was planned is a bucket already
+  const bool planned = !responses.empty() && responses.front().planned;
+  if (planned) whole.open(std::move(responses.front()));
+  Plan plan = planned ? whole.finish(next_bucket_)
+                      : parts_.shared->planner->plan(std::move(responses), next_bucket_);
   next_bucket_ += plan.buckets.size();
   for (Bucket& bucket : plan.buckets) {
     bucket.identity = identity_of(bucket);
@@ -338,6 +350,11 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
     }
   }
   observe::count_bucket(*parts_.shared->counters, bucket.bytes);
+  return start_run(channel, std::move(bucket), std::move(pendings), {});
+}
+
+bool SetRunner::start_run(run::Channel& channel, Bucket bucket, std::vector<Pending> pendings,
+                          std::optional<PlanVote> settled) {
   channel.begun = parts_.shared->clock->now();
   channel.joined = kNever;
   channel.run = run::make_run(
@@ -345,7 +362,8 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
       run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
                       channel.host.get(), parts_.shared->buffers, parts_.shared->options,
                       &channel.next_move, parts_.channels.size(), run::kSetMoves,
-                      channel.selector.get(), parts_.shared->clock});
+                      channel.selector.get(), parts_.shared->clock},
+      settled);
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);
     return false;
@@ -364,7 +382,7 @@ std::vector<std::unique_ptr<run::BucketRun>> SetRunner::stop(const Status& statu
     if (channel->lent) channel->mover->finish_step();
     const bool finished = channel->lent && channel->mover->result() == move::Step::finished;
     channel->lent = false;
-    if (finished) {
+    if (finished && !channel->run->is_ballot()) {
       finish(*channel, *channel->run);
       channel->run.reset();
       continue;

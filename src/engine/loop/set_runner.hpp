@@ -81,12 +81,14 @@ class SetRunner {
 
  private:
   bool negotiate(Time now);
-  void report_order(bool planned);
+  void report_order(bool planned, Time now);
   void log_order(const Response& response);
   void enqueue(std::vector<Response> responses);
   bool advance_channels(Time now, std::size_t max_bytes);
   bool advance(run::Channel& channel, Time now, std::size_t max_bytes);
   bool start_next(run::Channel& channel, Time now);
+  bool start_run(run::Channel& channel, Bucket bucket, std::vector<Pending> pendings,
+                 std::optional<PlanVote> settled);
   bool run_at_once(const Bucket& bucket);
   bool refuse_administration(const Response& response);
   bool cancel_if_leaver_absent(run::Channel& channel, Time now);
@@ -105,6 +107,7 @@ class SetRunner {
   bool negotiate_ = false;                  // something new for the order to look at
   bool stopped_ = false;
   bool reported_planned_ = false;           // as the last report says
+  Time reported_at_;
   bool plan_over_ = false;                  // and the order has yet to hear of it
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;

@@ -57,9 +57,9 @@ TEST(VoteFlags, AnyMembersWordIsHeardThroughEveryReduction) {
        {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8}) {
     for (const ReduceOp op :
          {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max, ReduceOp::product}) {
-      for (int a = 0; a < 3; ++a) {
-        for (int b = 0; b < 3; ++b) {
-          alignas(8) std::byte first[16], second[16];
+      for (int a = 0; a < 4; ++a) {
+        for (int b = 0; b < 4; ++b) {
+          alignas(8) std::byte first[24], second[24];
           run::put_vote(static_cast<PlanVote>(a), dtype, op, first);
           run::put_vote(static_cast<PlanVote>(b), dtype, op, second);
           kernels::reduce(dtype, op, first, second, run::kVoteFlags);

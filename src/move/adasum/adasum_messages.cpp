@@ -26,8 +26,7 @@ class AdasumMessages final : public CollectiveMachine {
                adasum::own_pieces(counts, members(), me(), size_of(dtype))) {
     for (std::size_t i = 0; i < members(); ++i) bases_.push_back(gathered_.data() + i * own_);
     sums_.resize(share_.grams().size() + kFlags);
-    sums_[share_.grams().size()] = vote == PlanVote::run_then_stop ? 1 : 0;
-    sums_[share_.grams().size() + 1] = vote == PlanVote::abort ? 1 : 0;
+    if (vote != PlanVote::run) sums_[share_.grams().size() + static_cast<std::size_t>(vote) - 1] = 1;
     machine_ = make_alltoall(contexts_[0], {data_, shares_, gathered_, Extents(members(), own_)});
   }
 
@@ -63,8 +62,8 @@ class AdasumMessages final : public CollectiveMachine {
 
  private:
   enum class Phase : std::uint8_t { scatter, measure, sum, combine, gather, finished };
-  static constexpr std::size_t kFlags =
-      2;  // after the sums: how many voted run_then_stop, and abort
+  // After the sums: how many voted for each vote but run.
+  static constexpr auto kFlags = static_cast<std::size_t>(PlanVote::abort);
 
   std::size_t members() const { return static_cast<std::size_t>(contexts_[0].n()); }
   std::size_t me() const { return static_cast<std::size_t>(contexts_[0].me()); }
@@ -89,8 +88,9 @@ class AdasumMessages final : public CollectiveMachine {
 
   void decide() {
     const std::size_t sums = share_.grams().size();
-    if (sums_[sums] != 0) vote_ = PlanVote::run_then_stop;
-    if (sums_[sums + 1] != 0) vote_ = PlanVote::abort;
+    for (std::size_t i = 0; i < kFlags; ++i) {
+      if (sums_[sums + i] != 0) vote_ = static_cast<PlanVote>(i + 1);
+    }
     phase_ = vote_ == PlanVote::abort ? Phase::finished : Phase::combine;
     share_.decide(std::span(sums_).first(sums));
   }

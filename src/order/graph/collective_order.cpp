@@ -31,7 +31,9 @@ Status check_nodes(std::span<const ComputeNode> nodes, std::span<const std::uint
     if (!names.insert(node.collective->name).second) {
       return wrong(node, "is a collective whose name another one has too");
     }
-    if (!plannable({&*node.collective, 1})) {
+    // Nobody knows the rows of other ranks before the first step.
+    const bool unknown_rows = traits_of(node.collective->kind).free_rows;
+    if (unknown_rows || !plannable({&*node.collective, 1})) {
       return wrong(node, cat("is ", name_of(node.collective->kind), " of ",
                              name_of(node.collective->dtype), ", which cannot be planned"));
     }

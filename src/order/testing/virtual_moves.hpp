@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: the data operations of one set, without the data. Every member goes through the same
 // operations one after the other; one ends with the strongest vote of all members once all have
-// entered it, and with abort when a member left without entering it.
+// entered it, and with abort when a member left without entering it, or when members chose to begin
+// different plans.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,17 @@ class VirtualMoves {
 
   bool entered(std::size_t member) const { return at_[member].entered; }
   // Enters the member's next operation; returns false when another member called it something else.
-  bool enter(std::size_t member, const std::string& what, PlanVote vote) {
+  bool enter(std::size_t member, const std::string& what, PlanVote vote, std::uint64_t choice = 0) {
     at_[member].entered = true;
     Operation& operation = operations_[at_[member].operation];
-    if (operation.entered.empty()) operation.what = what;
-    operation.entered[member] = vote;
-    return operation.what == what;
+    if (operation.entered.empty()) {
+      operation.what = what;
+      operation.chosen = choice;
+    }
+    const bool alike = (operation.chosen == 0) == (choice == 0);
+    const bool differ = choice != 0 && choice != operation.chosen;
+    operation.entered[member] = differ ? PlanVote::abort : vote;
+    return alike && (choice != 0 || operation.what == what);
   }
   const std::string& what(std::size_t member) const {
     return operations_.at(at_[member].operation).what;
@@ -57,6 +63,7 @@ class VirtualMoves {
  private:
   struct Operation {
     std::string what;
+    std::uint64_t chosen = 0;           // by the first that entered
     std::map<std::size_t, PlanVote> entered;
   };
   struct Place {

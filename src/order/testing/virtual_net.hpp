@@ -198,7 +198,8 @@ class VirtualNet {
     PlanVote vote = PlanVote::run;
     if (queue.front().planned) {
       if (!moves_.entered(index)) {
-        if (!moves_.enter(index, text_of(queue.front()), queue.front().vote)) {
+        if (!moves_.enter(index, text_of(queue.front()), queue.front().vote,
+                          queue.front().choice)) {
           faults.push_back({Code::internal, cat("member ", index, " runs something of its own")});
         }
         return true;

@@ -20,29 +20,69 @@ bool well_formed(const std::vector<Request>& bucket, SetId set) {
   if (grouped) return bucket.front().set == set && plannable(bucket);
   return std::all_of(bucket.begin(), bucket.end(), [&](const Request& request) {
     return request.set == set && request.group.empty() && plannable({&request, 1}) &&
-           travel_together(request, bucket.front());
+           (bucket.size() == 1 || travel_together(request, bucket.front()));
   });
+}
+
+// Each operation has rows of as many members as any, or none, as its kind says.
+bool well_formed(const std::vector<std::vector<Request>>& buckets, const PlanRows& rows) {
+  std::size_t slot = 0, members = 0;
+  for (const auto& bucket : buckets) {
+    for (const Request& request : bucket) {
+      const std::vector<std::int64_t>& own = rows[slot++];
+      if (own.empty() == traits_of(request.kind).free_rows) return false;
+      if (own.empty()) continue;
+      if (members == 0) members = own.size();
+      if (own.size() != members || request.shape.empty()) return false;
+      if (std::any_of(own.begin(), own.end(), [](std::int64_t n) { return n < 0; })) return false;
+    }
+  }
+  return true;
+}
+
+bool same_settings(const Request& a, const Request& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.device == b.device &&
+         a.prescale == b.prescale && a.postscale == b.postscale && a.codec == b.codec &&
+         a.set == b.set && (!traits_of(a.kind).has_root || a.root == b.root);
+}
+
+bool same_but_shape(const Request& a, const Request& b) {
+  return a.name == b.name && same_settings(a, b) && a.group == b.group &&
+         a.group_size == b.group_size;
+}
+
+bool same_row_shape(const Shape& a, const Shape& b) {
+  return a.size() == b.size() && !a.empty() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
 
 }  // namespace
 
 bool travel_together(const Request& a, const Request& b) {
-  return a.dtype == b.dtype && a.op == b.op && a.device == b.device && a.prescale == b.prescale &&
-         a.postscale == b.postscale && a.codec == b.codec && a.set == b.set;
+  return a.kind == Collective::allreduce && same_settings(a, b);
 }
 
 bool plannable(std::span<const Request> tensors) {
   if (tensors.empty()) return false;
   const Request& head = tensors.front();
+  if (head.kind != Collective::allreduce) {
+    return tensors.size() == 1 && head.group.empty() &&
+           (head.kind == Collective::broadcast || head.kind == Collective::allgather ||
+            head.kind == Collective::reducescatter);
+  }
   if (tensors.size() != (head.group.empty() ? 1 : head.group_size)) return false;
-  if (size_of(head.dtype) == 1) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const Request& request) {
-    return request.kind == Collective::allreduce && travel_together(request, head) &&
-           request.group == head.group && request.group_size == head.group_size;
+    return travel_together(request, head) && request.group == head.group &&
+           request.group_size == head.group_size;
   });
 }
 
-std::uint64_t signature_of(const Request& request) {
+std::span<const std::int64_t> rows_of(const Response& response, std::size_t index) {
+  if (!traits_of(response.tensors[index].kind).free_rows) return {};
+  return index < response.extents.size() ? std::span(response.extents[index])
+                                         : std::span<const std::int64_t>();
+}
+
+std::uint64_t signature_of(const Request& request, std::span<const std::int64_t> rows) {
   std::uint64_t hash = hash_text(request.codec, static_cast<std::uint64_t>(request.kind));
   const auto mix = [&](std::uint64_t value) {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
@@ -50,7 +90,13 @@ std::uint64_t signature_of(const Request& request) {
   };
   mix(static_cast<std::uint64_t>(request.dtype) << 24 |
       static_cast<std::uint64_t>(request.op) << 16 | request.device);
-  for (const std::int64_t extent : request.shape) mix(static_cast<std::uint64_t>(extent) + 1);
+  const CollectiveTraits& traits = traits_of(request.kind);
+  // Whose request stands for all has changed nothing when rows differ.
+  for (std::size_t i = traits.free_rows ? 1 : 0; i < request.shape.size(); ++i) {
+    mix(static_cast<std::uint64_t>(request.shape[i]) + 1);
+  }
+  for (const std::int64_t n : rows) mix(static_cast<std::uint64_t>(n) + 1);
+  if (traits.has_root) mix(static_cast<std::uint64_t>(request.root) + 1);
   mix(std::bit_cast<std::uint64_t>(request.prescale));
   mix(std::bit_cast<std::uint64_t>(request.postscale));
   mix(request.group_size);
@@ -59,11 +105,11 @@ std::uint64_t signature_of(const Request& request) {
 }
 
 bool same_operation(const Request& a, const Request& b) {
-  return a.name == b.name && a.kind == b.kind && a.shape == b.shape && travel_together(a, b) &&
-         a.group == b.group && a.group_size == b.group_size;
+  return same_but_shape(a, b) && a.shape == b.shape;
 }
 
-TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets) : buckets_(std::move(buckets)) {
+TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets, PlanRows rows)
+    : buckets_(std::move(buckets)), rows_(std::move(rows)) {
   std::uint32_t slot = 0;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     first_slots_.push_back(slot);
@@ -81,11 +127,56 @@ const TopoPlan::Place* TopoPlan::find(std::string_view name) const {
   return it == places_.end() ? nullptr : &it->second;
 }
 
+std::size_t TopoPlan::members() const {
+  for (const auto& rows : rows_) {
+    if (!rows.empty()) return rows.size();
+  }
+  return 0;
+}
+
+bool TopoPlan::holds(const Request& request, Place place, int me) const {
+  const Request& planned = at(place);
+  const auto all = rows(place);
+  if (all.empty()) return same_operation(request, planned);
+  return same_but_shape(request, planned) && same_row_shape(request.shape, planned.shape) &&
+         request.shape.front() == all[static_cast<std::size_t>(me)];
+}
+
+bool TopoPlan::answers(const Response& response, std::size_t index, Place place) const {
+  const Request &answered = response.tensors[index], &planned = at(place);
+  const auto all = rows(place), said = rows_of(response, index);
+  if (all.empty()) return same_operation(answered, planned);
+  return same_but_shape(answered, planned) && same_row_shape(answered.shape, planned.shape) &&
+         std::equal(all.begin(), all.end(), said.begin(), said.end());
+}
+
+Request TopoPlan::own(Place place, int me) const {
+  Request request = at(place);
+  const auto all = rows(place);
+  if (!all.empty()) request.shape.front() = all[static_cast<std::size_t>(me)];
+  return request;
+}
+
+std::shared_ptr<const TopoPlan> TopoPlan::with_rows(
+    const std::unordered_map<std::string, std::vector<std::int64_t>>& rows) const {
+  PlanRows all(slots());
+  for (const auto& [name, place] : places_) {
+    const auto it = rows.find(std::string(name));
+    if (it != rows.end()) all[place.slot] = it->second;
+  }
+  return std::make_shared<const TopoPlan>(buckets_, std::move(all));
+}
+
 void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
+  std::size_t slot = 0;
   for (const auto& bucket : buckets_) {
     out.put(static_cast<std::uint32_t>(bucket.size()));
-    for (const Request& request : bucket) encode_request(request, out);
+    for (const Request& request : bucket) {
+      encode_request(request, out);
+      out.put_list(rows_.empty() ? std::vector<std::int64_t>() : rows_[slot]);
+      ++slot;
+    }
   }
 }
 
@@ -93,17 +184,23 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
   const auto count = in.get<std::uint32_t>();
   if (!in.can_hold(count, sizeof(std::uint32_t)) || count == 0) return nullptr;
   std::vector<std::vector<Request>> buckets(count);
+  PlanRows rows;
   std::set<std::string> names;
+  bool some = false;
   for (auto& bucket : buckets) {
     const auto size = in.get<std::uint32_t>();
     if (!in.can_hold(size, kRequestBytesMin)) return nullptr;
     for (std::uint32_t i = 0; i < size && in.ok(); ++i) {
       bucket.push_back(decode_request(in));
+      rows.push_back(in.get_list<std::int64_t>());
+      some |= !rows.back().empty();
       if (!names.insert(bucket.back().name).second) return nullptr;
     }
     if (!in.ok() || !well_formed(bucket, set)) return nullptr;
   }
-  return in.finished() ? std::make_shared<const TopoPlan>(std::move(buckets)) : nullptr;
+  if (!in.finished() || !well_formed(buckets, rows)) return nullptr;
+  if (!some) rows.clear();
+  return std::make_shared<const TopoPlan>(std::move(buckets), std::move(rows));
 }
 
 std::shared_ptr<const TopoPlan> TopoPool::share(std::shared_ptr<const TopoPlan> plan) {

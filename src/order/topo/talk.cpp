@@ -90,16 +90,20 @@ Result<TopoOffer> TopoTalk::receive_plan(Rank from, ByteReader& in) const {
   const auto hash = in.get<std::uint64_t>();
   offer.plan = TopoPlan::decode(in, set_);
   if (offer.plan == nullptr) return malformed(from, "it does not parse as a plan");
+  const std::size_t rows = offer.plan->members();
+  if (rows != 0 && rows != static_cast<std::size_t>(members_.count())) {
+    return malformed(from, "its plan is for another number of members");
+  }
   if (offer.plan->hash() != hash) return malformed(from, "its plan has another hash than it says");
   return offer;
 }
 
 void TopoTalk::send_nudge(const TopoNudge& nudge, Rank from) {
-  if (nudged_attempt_ && *nudged_attempt_ >= nudge.attempt) return;
-  nudged_attempt_ = nudge.attempt;
+  if (nudged_phase_ && *nudged_phase_ >= nudge.phase) return;
+  nudged_phase_ = nudge.phase;
   ByteWriter out;
   out.put(TopoMessageType::nudge);
-  out.put(nudge.attempt);
+  out.put(nudge.phase);
   out.put(nudge.position);
   const std::vector<std::byte> bytes = out.take();
   const int sender = members_.index_of(from);
@@ -115,7 +119,7 @@ Result<TopoNudge> TopoTalk::receive_nudge(Rank from, ByteReader& in) const {
                     std::find(children_.begin(), children_.end(), sender) != children_.end();
   if (!near) return malformed(from, "it sends a nudge to a member that is not next to it");
   TopoNudge nudge;
-  nudge.attempt = in.get<std::uint64_t>();
+  nudge.phase = in.get<std::uint64_t>();
   nudge.position = in.get<std::uint64_t>();
   if (!in.finished()) return malformed(from, "it does not parse as a nudge");
   return nudge;

@@ -23,7 +23,7 @@ namespace unisono::order {
 enum class TopoMessageType : std::uint8_t { inner = 1, lesson = 2, plan = 3, nudge = 4 };
 
 struct TopoNudge {
-  std::uint64_t attempt = 0;            // whose plan
+  std::uint64_t phase = 0;              // of following plans
   std::uint64_t position = 0;           // the last one the sender goes to
 };
 struct TopoOffer {
@@ -47,7 +47,7 @@ class TopoTalk {
   void send_plan(const TopoOffer& offer);
   Result<TopoOffer> receive_plan(Rank from, ByteReader& in) const;
 
-  // Tells everybody, or everybody the sender does not reach; once for each attempt.
+  // Tells everybody, or everybody the sender does not reach; once for each phase.
   void send_nudge(const TopoNudge& nudge, Rank from = -1);
   Result<TopoNudge> receive_nudge(Rank from, ByteReader& in) const;
 
@@ -63,7 +63,7 @@ class TopoTalk {
   std::vector<int> children_;
   std::optional<Lesson> own_;
   std::map<int, Lesson> below_;         // the newest of each child
-  std::optional<std::uint64_t> nudged_attempt_;
+  std::optional<std::uint64_t> nudged_phase_;
   std::vector<OrderMessage> outbox_;
 };
 

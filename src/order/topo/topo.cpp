@@ -14,7 +14,9 @@
 #include "order/switch/switchable_mail.hpp"
 #include "order/topo/learn/iteration_learner.hpp"
 #include "order/topo/learn/iteration_balance.hpp"
-#include "order/topo/plan_history.hpp"
+#include "order/topo/plans/plan_history.hpp"
+#include "order/topo/plans/plan_library.hpp"
+#include "order/topo/plans/plan_progress.hpp"
 #include "order/topo/talk.hpp"
 
 namespace unisono::order {
@@ -44,7 +46,7 @@ class Topo final : public Order {
         talk_(members_, settings_.tree_radix, settings_.set),
         learn_(std::max(1, settings_.learn_steps), talk_.leads()),
         wanted_(std::max(1, policy_.learn_first > 0 ? policy_.learn_first : settings_.learn_steps)),
-        patience_(settings_.topo_patience), next_sequence_(settings_.first_sequence) {
+        library_(policy_.plans_max), patience_(settings_.topo_patience), next_sequence_(settings_.first_sequence) {
     if (policy_.given != nullptr) {
       state_ = State::proposing;
       if (talk_.leads()) offer(arrange(*policy_.given, policy_.bucket_bytes_max), Time{0});
@@ -80,7 +82,7 @@ class Topo final : public Order {
     if (planned_) {
       // The inner order rests until this member has come to the end of the plan as well.
       planned_->negotiate(now, out.responses);
-      if (const auto position = planned_->stopped_at()) talk_.send_nudge({attempt_, *position});
+      if (const auto position = planned_->stopped_at()) talk_.send_nudge({phase_, *position});
     } else {
       negotiate_inner(now, out);
     }
@@ -101,7 +103,7 @@ class Topo final : public Order {
 
   void ended(std::uint64_t sequence, PlanVote vote, Time now) override {
     if (planned_ && sequence >= planned_->first_sequence()) {
-      if (planned_->ended(sequence, vote, now)) fall_back(now);
+      if (planned_->ended(sequence, vote, now)) fall_back(vote, now);
       return;
     }
     while (!given_.empty() && given_.front().sequence <= sequence) tell_inner_ended(now);
@@ -133,9 +135,10 @@ class Topo final : public Order {
   OrderCounts counts() const override { return OrderCounts(replaced_) += inner_->counts(); }
 
   OrderState state() const override {
-    if (planned_) return history_.following(*planned_);
+    if (planned_) return history_.following(*planned_, library_);
     return history_.without(state_ == State::learning ? learn_.why_not(wanted_)
-                                                      : "a plan is being agreed on");
+                                                      : "a plan is being agreed on",
+                            library_);
   }
 
  private:
@@ -187,8 +190,17 @@ class Topo final : public Order {
 
   // One more response of the common sequence.
   void observe(const Response& response, Time now) {
-    const int equal = learn_.answered(response);
     level_.answered(response);
+    const PlanProgress::Heard heard = progress_.answered(response);
+    for (const auto& plan : heard.broken) {
+      library_.drop(*plan);
+      progress_.drop(*plan);
+    }
+    // What was between the iterations of a plan that is no more is part of others now.
+    if (!heard.broken.empty()) learn_.restart();
+    const int equal = state_ != State::learning ? learn_.unwatched(response)
+                      : heard.known             ? learn_.answered_by_plan(response)
+                                                : learn_.answered(response);
     if (joining_ && std::any_of(response.tensors.begin(), response.tensors.end(),
                                 [&](const Request& t) { return t.name == *joining_; })) {
       joining_.reset();
@@ -203,6 +215,7 @@ class Topo final : public Order {
     if (talk_.leads()) {
       units_ = learn_.units();
       positions_ = learn_.positions();
+      rows_ = learn_.rows();
     }
     if (Status status = pass_on(now); !status) fault_ = status;
   }
@@ -213,7 +226,7 @@ class Topo final : public Order {
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
       arranged_ = arrange(units_, positions_, *of_all, {policy_.arranger, policy_.bucket_bytes_max});
-      offer(arranged_.plan, now);
+      offer(rows_.empty() ? arranged_.plan : arranged_.plan->with_rows(rows_), now);
     }
     return {};
   }
@@ -250,29 +263,55 @@ class Topo final : public Order {
     if (response.error.ok()) {
       state_ = State::adopted;
     } else {
-      learn_again(false);
+      learn_again();
     }
   }
 
   void round_ended(Time now) {
-    if (state_ != State::adopted) return;
-    if (!level_.fits(*plan_)) {
-      learn_again(false);
-    } else if (level_.level(*plan_)) {
-      begin_plan(now);
-    }
+    if (state_ == State::adopted && !level_.fits(*plan_)) return learn_again();
+    if (!progress_.level()) return;
+    const bool adopts = state_ == State::adopted && level_.level(*plan_);
+    const bool returns = state_ == State::learning && !library_.empty() &&
+                         progress_.matched() >= std::uint64_t{1} << return_doublings_;
+    if (adopts || returns) begin_plans(now);
   }
 
-  void learn_again(bool was_worth_it) {
+  // After a plan that came to nothing: the next has to prove itself for longer.
+  void learn_again() {
+    doublings_ = std::min(doublings_ + 1, policy_.doublings_max);
+    learn_.restart();
+    learn();
+  }
+
+  void learn() {
     state_ = State::learning;
     plan_.reset();
-    learn_.restart();
-    doublings_ = was_worth_it ? 0 : std::min(doublings_ + 1, policy_.doublings_max);
+    learn_.interrupt();
     wanted_ = std::max(1, settings_.learn_steps) << doublings_;
   }
 
-  void begin_plan(Time now) {
+  void adopt() {
+    std::shared_ptr<PlanDrift> drift;
+    if (arranged_.iteration.arranger != nullptr &&
+        arranged_.iteration.graph.units.size() <= kUnitsWatchedMax) {
+      const auto learned = static_cast<std::uint64_t>(wanted_);
+      // All members together came to the same plan again: what this one sees is no reason.
+      if (plan_->hash() == drifted_from_ && iterations_min_ > 0) iterations_min_ = kIterationsMax;
+      DriftRules rules = policy_.drift;
+      rules.iterations_min = iterations_min_ == 0 ? 0 : std::max(iterations_min_, kWorthIt * learned);
+      drift = std::make_shared<PlanDrift>(std::move(arranged_.iteration),
+                                          std::move(arranged_.unit_of), rules);
+    }
+    arranged_ = {};
+    learn_.forget(*plan_);
+    library_.add(plan_, std::move(drift));
+    return_doublings_ = 0;
+  }
+
+  void begin_plans(Time now) {
+    if (state_ == State::adopted) adopt();
     state_ = State::planned;
+    ++phase_;
     std::vector<Request> unanswered = release();
     replaced_ += inner_->counts();
     // Members come here at different times: what the old inner order still says is void, and what
@@ -283,45 +322,56 @@ class Topo final : public Order {
       if (Status status = inner_->receive(from, message, now); !status) fault_ = status;
     }
     joining_.reset();
-    learn_.restart();
+    consent_due_ = consent_waits_ = false;
     level_ = {};
-    planned_.emplace(plan_, next_sequence_, TopoTimes{policy_.grace, patience_}, now);
+    planned_.emplace(library_.plans(), members_.me, next_sequence_,
+                     TopoTimes{policy_.grace, patience_}, now);
+    if (talk_.leads()) planned_->watch(library_.drifts());
     history_.begun();
-    if (arranged_.iteration.arranger != nullptr &&
-        arranged_.iteration.graph.units.size() <= kUnitsWatchedMax) {
-      const auto learned = static_cast<std::uint64_t>(wanted_);
-      // All members together came to the same plan again: what this one sees is no reason.
-      if (plan_->hash() == drifted_from_ && iterations_min_ > 0) iterations_min_ = kIterationsMax;
-      DriftRules rules = policy_.drift;
-      rules.iterations_min = iterations_min_ == 0 ? 0 : std::max(iterations_min_, kWorthIt * learned);
-      planned_->watch(
-          PlanDrift(std::move(arranged_.iteration), std::move(arranged_.unit_of), rules));
-    }
-    arranged_ = {};
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
-    if (early_nudge_ && early_nudge_->attempt == attempt_) planned_->nudged(early_nudge_->position);
+    if (early_nudge_ && early_nudge_->phase == phase_) planned_->nudged(early_nudge_->position);
     if (!left_.empty() || leaving_) planned_->member_left();
   }
 
-  void fall_back(Time now) {
+  // Everything this decides by is alike on all members.
+  void fall_back(PlanVote vote, Time now) {
+    const PlanSlots& slots = planned_->slots();
     next_sequence_ = planned_->next_sequence();
     history_.ended(*planned_);
-    if (planned_->drifted()) {
-      iterations_min_ = std::min(2 * iterations_min_, kIterationsMax);
-      drifted_from_ = plan_->hash();
+    library_.ran(slots);
+    progress_.restart(library_.plans());
+    const auto last = slots.last_ended();
+    const bool within = last && last->bucket + 1 < slots.plan(last->plan).size();
+    if (within) progress_.has_run(slots.plan(last->plan), last->bucket + 1);
+    if (vote == PlanVote::run_then_replan) {
+      if (planned_->drifted()) {
+        iterations_min_ = std::min(2 * iterations_min_, kIterationsMax);
+        drifted_from_ = slots.plan(last->plan).hash();
+      }
+      progress_.drop(slots.plan(last->plan));
+      library_.drop(slots.plan(last->plan));
     }
     const auto learned = static_cast<std::uint64_t>(wanted_);
-    const bool worth_it = planned_->iterations() >= kWorthIt * learned;
+    const bool worth_it = slots.iterations() >= kWorthIt * learned;
+    if (worth_it) {
+      doublings_ = return_doublings_ = 0;
+    } else {
+      return_doublings_ = std::min(return_doublings_ + 1, policy_.doublings_max);
+      // An iteration that was not known is no fault of those that were.
+      if (within) doublings_ = std::min(doublings_ + 1, policy_.doublings_max);
+    }
     if (planned_->was_impatient()) patience_ *= 2;
     std::vector<Request> unanswered = planned_->drain();
     planned_.reset();
-    learn_again(worth_it);
+    learn();
     for (Request& request : unanswered) negotiated(std::move(request), now);
   }
 
   Status receive_inner(Rank from, std::span<const std::byte> sealed, Time now) {
-    const bool consented = state_ == State::proposing || state_ == State::adopted;
-    auto opened = mail_.open(from, sealed, consented);
+    // Plans that are known are followed again without anybody's consent.
+    const bool may_follow = state_ == State::proposing || state_ == State::adopted ||
+                            (state_ == State::learning && !library_.empty());
+    auto opened = mail_.open(from, sealed, may_follow);
     if (!opened.ok()) return opened.status();
     return opened.value() ? inner_->receive(from, *opened.value(), now) : Status();
   }
@@ -345,13 +395,14 @@ class Topo final : public Order {
   Status receive_nudge(Rank from, ByteReader& in) {
     auto nudge = talk_.receive_nudge(from, in);
     if (!nudge.ok()) return nudge.status();
-    if (nudge->attempt > attempt_) return malformed(from, "it nudges for a plan nobody has");
-    if (nudge->attempt < attempt_ || state_ == State::learning) return {};
+    if (nudge->phase > phase_ + 1) return malformed(from, "it nudges for a plan nobody follows");
+    const bool early = nudge->phase == phase_ + 1;
+    if (!early && (nudge->phase < phase_ || !planned_)) return {};
     talk_.send_nudge(nudge.value(), from);
-    if (planned_) {
-      planned_->nudged(nudge->position);
-    } else {
+    if (early) {
       early_nudge_ = nudge.value();
+    } else {
+      planned_->nudged(nudge->position);
     }
     return {};
   }
@@ -375,12 +426,17 @@ class Topo final : public Order {
   std::uint64_t attempt_ = 0;           // at a plan
   int wanted_;                          // equal iterations before the next attempt
   int doublings_ = 0;
+  int return_doublings_ = 0;            // of the known iterations before plans are followed again
   std::vector<TopoUnit> units_;         // on the first member: what to plan
   std::vector<std::vector<std::uint32_t>> positions_;
+  IterationLearner::Rows rows_;
   Arranged arranged_;                   // the same, once offered
   std::uint64_t drifted_from_ = 0;      // the plan that this member ended for another
   std::uint64_t iterations_min_ = policy_.drift.iterations_min;
-  std::shared_ptr<const TopoPlan> plan_;  // while proposing, adopted and planned
+  std::shared_ptr<const TopoPlan> plan_;  // while proposing and adopted
+  PlanLibrary library_;
+  PlanProgress progress_;               // while not planned
+  std::uint64_t phase_ = 0;             // of following plans: the last one that began
   bool consent_due_ = false, consent_waits_ = false;
   std::optional<std::string> joining_;  // this member's join, in the inner order
   std::optional<TopoNudge> early_nudge_;

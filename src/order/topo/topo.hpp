@@ -2,21 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The topo and auto strategies: the order is fixed once and then followed without any message.
 //
-// Wraps an inner order that negotiates while there is no plan. The common sequence of responses is
-// that of the inner order and of the plans in turn, without gaps. docs/TOPO.md has the whole story.
+// Wraps an inner order that negotiates while there is no plan for what is submitted. The common
+// sequence of responses is that of the inner order and of the plans in turn, without gaps.
+// docs/TOPO.md has the whole story.
 //
 //   state      event, at the same response on every member           next
-//   learning   the same iteration came often enough                  proposing
-//   proposing  all members have the plan, and it fits what was       adopted
-//              answered since
-//              ... it does not fit, or the inner order refused       learning
-//   adopted    a round ends with all planned tensors answered        planned
-//              equally often
-//              something else was answered                           learning
+//   learning   a new iteration came often enough                     proposing
+//              a round ends between two iterations of known plans    planned
+//   proposing  all members have the plan                             adopted
+//              the inner order refused                               learning
+//   adopted    a round ends between two iterations, of the new plan  planned
+//              and of all known ones
+//              the plan does not fit what was answered since         learning
 //   planned    a bucket ended with a vote other than run             learning
 //
 // The first member also ends a plan when another has become worth the change (plan_drift.hpp).
-// While planned, what is not in the plan waits; see planned.hpp for how a plan ends.
+// While planned, what is in no plan waits; see plans/planned.hpp for how that ends, and
+// plans/plan_library.hpp for which plans are known.
 #pragma once
 
 #include <functional>
@@ -26,7 +28,7 @@
 #include "order/order.hpp"
 #include "order/topo/arrange.hpp"
 #include "order/topo/plan.hpp"
-#include "order/topo/planned.hpp"
+#include "order/topo/plans/planned.hpp"
 
 namespace unisono::order {
 
@@ -37,6 +39,7 @@ struct TopoPolicy {
   int doublings_max = 3;
   std::size_t bucket_bytes_max = std::size_t{8} << 20;  // where there is no arranger
   Nanos grace{2'000'000};               // for slots to fill once the plan is known to end
+  std::size_t plans_max = 8;            // known at a time
   // A graph the framework knows, instead of learning the first plan. All members pass one or none;
   // the first member's counts.
   std::shared_ptr<const TopoGraph> given;

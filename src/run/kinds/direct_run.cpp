@@ -38,7 +38,7 @@ class DirectRun final : public EncodedRun {
     }
     if (auto status = take_buffer(fused_, bytes); !status) return status;
     move::DirectWork work{.dtype = wire_, .op = bucket_.op, .scratch = fused_.first(scratch)};
-    if (planned()) work.vote = bucket_.responses.front().vote;
+    if (votes()) work.vote = bucket_.responses.front().vote;
     bool packing = false;                   // the last region is one of small tensors
     for (const Tensor& tensor : tensors_) {
       if (!is_alone(tensor)) {

@@ -48,12 +48,12 @@ class FusedRun final : public EncodedRun {
 
   Status start() override {
     if (auto status = place_results(); !status) return status;
-    const std::size_t all = fused_bytes_ + (planned() ? kVoteFlags * size_of(wire_) : 0);
+    const std::size_t all = fused_bytes_ + (votes() ? kVoteFlags * size_of(wire_) : 0);
     if (auto status = take_buffer(fused_, all); !status) return status;
     for (const Tensor& tensor : tensors_) {
       codec_.encode(encode_part(tensor, 0, tensor.out_count, tensor.offset));
     }
-    if (planned()) {
+    if (votes()) {
       put_vote(bucket_.responses.front().vote, wire_, bucket_.op,
                fused_.memory.get() + fused_bytes_);
     }

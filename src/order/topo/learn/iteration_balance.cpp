@@ -20,8 +20,9 @@ void IterationBalance::answered(const Response& response) {
     seen_.clear();                      // names that never come back would pile up here
     return;
   }
-  for (const Request& tensor : response.tensors) {
-    const std::uint64_t signature = signature_of(tensor);
+  for (std::size_t i = 0; i < response.tensors.size(); ++i) {
+    const Request& tensor = response.tensors[i];
+    const std::uint64_t signature = signature_of(tensor, rows_of(response, i));
     Seen& seen = seen_.try_emplace(tensor.name, Seen{signature, 0}).first->second;
     ++seen.count;
     strange_ |= seen.signature != signature;
@@ -45,8 +46,8 @@ bool IterationBalance::fits(const TopoPlan& plan) const {
   if (strange_) return false;
   for (const auto& [name, seen] : seen_) {
     const TopoPlan::Place* place = plan.find(name);
-    if (place == nullptr) return false;
-    if (signature_of(plan.at(*place)) != seen.signature) return false;
+    if (place == nullptr) continue;
+    if (signature_of(plan.at(*place), plan.rows(*place)) != seen.signature) return false;
   }
   const Spread counts = spread(plan);
   return counts.most - counts.least <= 1;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// How often each tensor was answered since a common response: tells where a plan can begin. Sees
-// the common sequence only, so every member comes to the same conclusion at the same response.
+// How often each tensor was answered since a common response: tells where a plan that is being
+// agreed on can begin. Sees the common sequence only, so every member comes to the same conclusion
+// at the same response.
 // Thread: the owner's.
 #pragma once
 
@@ -18,7 +19,7 @@ class IterationBalance {
  public:
   void restart();
   void answered(const Response& response);
-  // Nothing else was answered, nothing changed, and no tensor is two ahead of another.
+  // None of the plan's tensors failed, changed, or is two ahead of another.
   bool fits(const TopoPlan& plan) const;
   // In addition, all tensors were answered equally often: an iteration ends here.
   bool level(const TopoPlan& plan) const;
@@ -34,7 +35,7 @@ class IterationBalance {
   Spread spread(const TopoPlan& plan) const;
 
   std::unordered_map<std::string, Seen> seen_;
-  bool strange_ = false;                // something that no plan holds was answered
+  bool strange_ = false;                // something that could be in no plan was answered
 };
 
 }  // namespace unisono::order

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/data/hash.hpp"
@@ -51,8 +52,8 @@ std::string why_unplannable(const Response& response) {
   if (response.tensors.empty()) return "an operation without tensors is not planned";
   const Request& first = response.tensors.front();
   if (!plannable(response.tensors)) {
-    return cat("'", first.name, "', ", name_of(first.kind), " of ", name_of(first.dtype),
-               ", is not planned");
+    return cat("'", first.name, "', ", response.tensors.size() > 1 ? "a group of " : "",
+               name_of(first.kind), " of ", name_of(first.dtype), ", is not planned");
   }
   return cat("more than ", kTopoUnitsMax, " operations without one that repeats");
 }
@@ -113,10 +114,24 @@ Lesson Lesson::decode(ByteReader& in) {
 
 void IterationLearner::restart() {
   current_ = {};
-  first_ = {};
-  rows_.clear();
+  patterns_.assign(1, {});
+  last_ = 0;
   odd_.clear();
-  equal_ = 0;
+}
+
+void IterationLearner::forget(const TopoPlan& plan) {
+  std::unordered_set<std::uint64_t> names;
+  for (std::size_t b = 0; b < plan.size(); ++b) {
+    for (const Request& request : plan.bucket(b)) names.insert(name_hash(request));
+  }
+  const auto shares = [&](const Iteration& iteration) {
+    return std::any_of(iteration.names.begin(), iteration.names.end(),
+                       [&](std::uint64_t name) { return names.contains(name); });
+  };
+  for (Pattern& pattern : patterns_) {
+    if (shares(pattern.first)) pattern = {};
+  }
+  if (shares(current_)) current_ = {};
 }
 
 std::uint64_t IterationLearner::name_hash(const Request& request) {
@@ -149,7 +164,7 @@ int IterationLearner::answered(const Response& response) {
   const bool fits = response.error.ok() && response.absent.empty() &&
                     plannable(response.tensors) && current_.names.size() < kTopoUnitsMax;
   if (!fits) {
-    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
+    unwatched(response);
     if (current_.names.size() >= kTopoUnitsMax) current_ = {};
     current_.pure = false;
     if (current_.odd.empty()) current_.odd = why_unplannable(response);
@@ -161,16 +176,19 @@ int IterationLearner::answered(const Response& response) {
   const std::uint64_t name = hash_text(first->name);
   // A sum, since the tensors of a group come in any order.
   std::uint64_t signature = 0;
-  for (const Request& tensor : response.tensors) {
-    signature += signature_of(tensor) ^ hash_text(tensor.name, 1);
+  for (std::size_t i = 0; i < response.tensors.size(); ++i) {
+    const Request& tensor = response.tensors[i];
+    signature += signature_of(tensor, rows_of(response, i)) ^ hash_text(tensor.name, 1);
   }
   const int closed = current_.place.contains(name) ? close() : 0;
-  if (current_.odd.empty() && equal_ > 0) {
-    const auto known = first_.place.find(name);
-    if (known == first_.place.end()) {
+  if (current_.odd.empty() && last().equal > 0) {
+    const Iteration& before = last().first;
+    const auto known = before.place.find(name);
+    if (known == before.place.end()) {
       current_.odd = cat("'", first->name, "' was not in the iteration before");
-    } else if (first_.signatures[known->second] != signature) {
-      current_.odd = cat("'", first->name, "' is not what it was in the iteration before");
+    } else if (before.signatures[known->second] != signature) {
+      current_.odd = cat("'", first->name, "' is not what it was in the iteration before",
+                         traits_of(first->kind).free_rows ? ", or has other rows" : "");
     }
   }
   current_.seen_at.push_back(kUnseen);
@@ -182,6 +200,8 @@ int IterationLearner::answered(const Response& response) {
   current_.signatures.push_back(signature);
   current_.sequences.push_back(response.sequence);
   if (keeps_requests_) {
+    const auto rows = rows_of(response, 0);
+    if (!rows.empty()) current_.rows[first->name].assign(rows.begin(), rows.end());
     TopoUnit& unit = current_.units.emplace_back(response.tensors);
     std::sort(unit.begin(), unit.end(),
               [](const Request& a, const Request& b) { return a.name < b.name; });
@@ -189,64 +209,81 @@ int IterationLearner::answered(const Response& response) {
   return closed;
 }
 
-bool IterationLearner::repeats_first() const {
-  if (equal_ == 0 || first_.names.size() != current_.names.size()) return false;
-  for (std::size_t i = 0; i < current_.names.size(); ++i) {
-    const auto it = first_.place.find(current_.names[i]);
-    if (it == first_.place.end() || first_.signatures[it->second] != current_.signatures[i]) {
+bool IterationLearner::repeats(const Iteration& first, const Iteration& again) {
+  if (first.names.size() != again.names.size()) return false;
+  for (std::size_t i = 0; i < again.names.size(); ++i) {
+    const auto it = first.place.find(again.names[i]);
+    if (it == first.place.end() || first.signatures[it->second] != again.signatures[i]) {
       return false;
     }
   }
   return true;
 }
 
+// Among those remembered, or else in place of the one that did not come for longest.
+IterationLearner::Pattern& IterationLearner::pattern_of(Iteration& done) {
+  for (Pattern& pattern : patterns_) {
+    if (pattern.equal > 0 && repeats(pattern.first, done)) return pattern;
+  }
+  const bool full = std::all_of(patterns_.begin(), patterns_.end(),
+                                [](const Pattern& pattern) { return pattern.equal > 0; });
+  if (full && patterns_.size() < kPatternsMax) patterns_.emplace_back();
+  Pattern& oldest = *std::min_element(
+      patterns_.begin(), patterns_.end(), [](const Pattern& a, const Pattern& b) {
+        return a.equal == 0 || b.equal == 0 ? a.equal < b.equal : a.closed_at < b.closed_at;
+      });
+  oldest = {};
+  oldest.first = std::move(done);
+  return oldest;
+}
+
 int IterationLearner::close() {
-  const bool repeated = current_.pure && repeats_first();
   Iteration done = std::exchange(current_, {});
   odd_ = done.odd;
-  if (!repeated) {
-    if (odd_.empty() && equal_ > 0) {
-      odd_ = cat("the last iteration had ", done.names.size(), " operations and the one before ",
-                 first_.names.size());
-    }
-    rows_.clear();
-    first_ = std::move(done);
-    equal_ = 0;
-    if (!first_.pure) return 0;
+  if (!done.pure) return 0;
+  const std::size_t before = last().first.names.size();
+  const bool had = last().equal > 0;
+  const std::size_t units = done.names.size();
+  Pattern& pattern = pattern_of(done);
+  last_ = static_cast<std::size_t>(&pattern - patterns_.data());
+  pattern.closed_at = ++closed_;
+  if (pattern.equal == 0 && had && odd_.empty()) {
+    odd_ = cat("the last iteration had ", units, " operations and the one before ", before);
   }
-  const Iteration& seen = repeated ? done : first_;
-  const std::size_t units = seen.names.size();
+  // What was not moved into the pattern is one more of it.
+  const Iteration& first = pattern.first;
+  const Iteration& seen = pattern.equal == 0 ? first : done;
   Row row{std::vector<std::uint32_t>(units), std::vector<std::uint64_t>(units),
           std::vector<std::uint64_t>(units), std::vector<std::uint64_t>(units),
           *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
   const Time begin = *std::min_element(seen.ready_at.begin(), seen.ready_at.end());
   for (std::size_t i = 0; i < units; ++i) {
-    const std::uint32_t unit = first_.place.find(seen.names[i])->second;
+    const std::uint32_t unit = first.place.find(seen.names[i])->second;
     row.positions[unit] = static_cast<std::uint32_t>(i);
     row.seen_at[unit] = seen.seen_at[i];
     row.submitted_at[unit] = seen.submitted_at[i];
     row.ready_ns[unit] = static_cast<std::uint64_t>((seen.ready_at[i] - begin).count());
   }
-  rows_.push_back(std::move(row));
-  if (rows_.size() > kept_) rows_.pop_front();
-  return ++equal_;
+  pattern.rows.push_back(std::move(row));
+  if (pattern.rows.size() > kept_) pattern.rows.pop_front();
+  return ++pattern.equal;
 }
 
 std::vector<std::vector<std::uint32_t>> IterationLearner::positions() const {
   std::vector<std::vector<std::uint32_t>> positions;
-  for (const Row& row : rows_) positions.push_back(row.positions);
+  for (const Row& row : last().rows) positions.push_back(row.positions);
   return positions;
 }
 
 // An edge has to show in every iteration, so one that came from chance drops out.
 std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
   Runs runs;
-  const bool free = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+  const bool free = std::any_of(last().rows.begin(), last().rows.end(), [&](const Row& row) {
     return row.first_seen_at >= row.submitted_at[unit];
   });
   if (free) return runs;
-  for (std::uint32_t other = 0; other < first_.names.size(); ++other) {
-    const bool always = std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+  for (std::uint32_t other = 0; other < last().first.names.size(); ++other) {
+    const bool always = std::all_of(last().rows.begin(), last().rows.end(), [&](const Row& row) {
       return row.seen_at[other] < row.submitted_at[unit];
     });
     if (!always) continue;
@@ -260,14 +297,14 @@ std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
 }
 
 std::string IterationLearner::why_not(int wanted) const {
-  const std::string seen = cat(std::min(equal_, wanted), " of ", wanted, " equal iterations seen");
+  const std::string seen = cat(std::min(last().equal, wanted), " of ", wanted, " equal iterations seen");
   const std::string& odd = current_.pure ? odd_ : current_.odd;
   return odd.empty() ? seen : cat(seen, "; ", odd);
 }
 
 std::uint64_t IterationLearner::median_ready_ns(std::size_t unit) const {
   std::vector<std::uint64_t> ready;
-  for (const Row& row : rows_) ready.push_back(row.ready_ns[unit]);
+  for (const Row& row : last().rows) ready.push_back(row.ready_ns[unit]);
   const auto middle = ready.begin() + static_cast<std::ptrdiff_t>(ready.size() / 2);
   std::nth_element(ready.begin(), middle, ready.end());
   return std::min(*middle, kReadyMax);
@@ -276,12 +313,12 @@ std::uint64_t IterationLearner::median_ready_ns(std::size_t unit) const {
 Lesson IterationLearner::lesson(std::uint64_t attempt) const {
   Lesson lesson;
   lesson.attempt = attempt;
-  lesson.digest = hash_bytes(std::as_bytes(std::span(first_.names)));
-  lesson.digest = hash_bytes(std::as_bytes(std::span(first_.signatures)), lesson.digest);
-  for (const Row& row : rows_) {
+  lesson.digest = hash_bytes(std::as_bytes(std::span(last().first.names)));
+  lesson.digest = hash_bytes(std::as_bytes(std::span(last().first.signatures)), lesson.digest);
+  for (const Row& row : last().rows) {
     lesson.digest = hash_bytes(std::as_bytes(std::span(row.positions)), lesson.digest);
   }
-  for (std::size_t unit = 0; unit < first_.names.size(); ++unit) {
+  for (std::size_t unit = 0; unit < last().first.names.size(); ++unit) {
     lesson.needs.push_back(needs(unit));
     lesson.ready_ns.push_back(median_ready_ns(unit));
   }

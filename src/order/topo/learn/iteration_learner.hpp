@@ -3,8 +3,10 @@
 // Watches the common sequence of responses until the same iteration came often enough, and notes
 // what the program here had seen done before it submitted each tensor.
 //
-// An iteration is a run of responses without a repeated name, so it begins and ends at the same
-// response on every member. Only what the program saw, and when, is this member's own knowledge.
+// An iteration is a run of responses without a repeated name, and without one of a plan that is
+// known already, so it begins and ends at the same response on every member. A few different ones
+// are remembered at a time, so that those that take turns are all learned.
+// Only what the program saw, and when, is this member's own knowledge.
 // Unit A may be needed for unit B when in every iteration watched the program of some member saw A
 // done before it submitted B: a program cannot wait for what it does not look at.
 // Thread: the owner's.
@@ -55,22 +57,39 @@ class IterationLearner {
 
   // Forgets the iterations, at the same response everywhere.
   void restart();
+  // Forgets those that share a tensor with the plan.
+  void forget(const TopoPlan& plan);
+  // Forgets the one under way; the next response begins another.
+  void interrupt() { current_ = {}; }
   // Inputs that only this member sees, in the order in which they happened.
   void submitted(const Request& request, Time now) {
     submitted_at_[name_hash(request)] = {seen_, now};
   }
   void observed(std::uint64_t sequence);
-  // Input that all members see alike. Returns how many equal iterations in a row have been closed,
-  // when this response closes one; 0 when it does not.
+  // Input that all members see alike: a response that no known plan holds. Returns how many
+  // iterations equal to it have been closed, when this response closes one; 0 when it does not.
   int answered(const Response& response);
+  // The same for a response that a known plan holds.
+  int answered_by_plan(const Response& response) {
+    unwatched(response);
+    return current_.names.empty() ? 0 : close();
+  }
+  // The same for a response of a time in which nobody tells what the program sees.
+  int unwatched(const Response& response) {
+    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
+    return 0;
+  }
 
-  // What was seen of the last of the equal iterations.
+  // What was seen of the last of the iterations equal to the one that was closed last.
   Lesson lesson(std::uint64_t attempt) const;
   // By iteration: the position of each unit among the responses.
   std::vector<std::vector<std::uint32_t>> positions() const;
   // Why there are not yet so many equal iterations, for people.
   std::string why_not(int wanted) const;
-  const std::vector<TopoUnit>& units() const { return first_.units; }
+  const std::vector<TopoUnit>& units() const { return last().first.units; }
+  // Of every member, by name, where they may differ.
+  using Rows = std::unordered_map<std::string, std::vector<std::int64_t>>;
+  const Rows& rows() const { return last().first.rows; }
 
  private:
   struct Iteration {
@@ -82,15 +101,24 @@ class IterationLearner {
     std::vector<std::uint64_t> seen_at, submitted_at;
     std::vector<Time> ready_at;
     std::vector<TopoUnit> units;
+    std::unordered_map<std::string, std::vector<std::int64_t>> rows;
   };
   struct Row {                          // an iteration, by unit
     std::vector<std::uint32_t> positions;
     std::vector<std::uint64_t> seen_at, submitted_at, ready_ns;
     std::uint64_t first_seen_at;
   };
+  struct Pattern {                      // iterations that are equal
+    Iteration first;
+    std::deque<Row> rows;               // of the last of them
+    int equal = 0;
+    std::uint64_t closed_at = 0;        // when the last one was, counted in iterations
+  };
   static std::uint64_t name_hash(const Request& request);
-  bool repeats_first() const;
+  static bool repeats(const Iteration& first, const Iteration& again);
   int close();
+  Pattern& pattern_of(Iteration& done);
+  const Pattern& last() const { return patterns_[last_]; }
   struct Submitted {
     std::uint64_t moment = 0;
     Time at{};
@@ -99,14 +127,15 @@ class IterationLearner {
   std::uint64_t median_ready_ns(std::size_t unit) const;
   std::vector<std::uint32_t> needs(std::size_t unit) const;
 
+  static constexpr std::size_t kPatternsMax = 8;
   std::size_t kept_;
   bool keeps_requests_;
   std::unordered_map<std::uint64_t, Submitted> submitted_at_;  // by name, unanswered
   std::uint64_t seen_ = 0;              // observations so far
   Iteration current_;
-  Iteration first_;                     // of the equal ones
-  std::deque<Row> rows_;                // the last of the equal ones
-  int equal_ = 0;
+  std::vector<Pattern> patterns_ = std::vector<Pattern>(1);
+  std::size_t last_ = 0;                // the one whose iteration was closed last
+  std::uint64_t closed_ = 0;            // iterations
   std::string odd_;                     // what kept the last iteration from being equal
 };
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/data/text.hpp"
-#include "order/topo/planned.hpp"
+#include "order/topo/plans/planned.hpp"
 #include "order/testing/virtual_net.hpp"
 
 namespace unisono::order {
@@ -62,7 +62,7 @@ class Explorer {
     std::vector<State> stack;
     State first;
     for (int m = 0; m < kMembers; ++m) {
-      first.push_back({PlannedRun(plan_, 100, {}, kNow), todo(m, 0), 0, {}, {}, 0, {}, false,
+      first.push_back({PlannedRun({plan_}, m, 100, {}, kNow), todo(m, 0), 0, {}, {}, 0, {}, false,
                        false, false, {}});
     }
     push(stack, std::move(first));

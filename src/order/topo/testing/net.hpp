@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+// Long because programs, orders and the data plane of a member act on one another.
 // For tests: members of one set with programs to run and a data plane, in one thread under virtual
 // time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
 //
@@ -189,10 +190,11 @@ class TopoNet {
     member.order->negotiate(now_, out);
     member.heard = member.order->deadline() <= now_;
     for (Response& response : out.responses) {
-      // A failure concerns what is in flight when it is given out, not what is submitted since.
+      // A failure concerns what is in flight and not answered when it is given out, not what is
+      // submitted since, nor what a member that has joined still moves.
       if (!response.error.ok()) {
         std::erase_if(response.tensors, [&](const Request& tensor) {
-          return !member.outstanding.contains(tensor.name);
+          return !member.outstanding.contains(tensor.name) || moves(member, tensor.name);
         });
       }
       if (response.planned && member.plan_over) continue;
@@ -205,6 +207,18 @@ class TopoNet {
       links_[{index, (message.to - 10) / 2}].push_back(std::move(message.bytes));
     }
     return true;
+  }
+
+  static bool moves(const Member& member, const std::string& name) {
+    for (const auto& channel : member.channels) {
+      for (const Response& response : channel) {
+        if (!response.error.ok()) continue;
+        for (const Request& tensor : response.tensors) {
+          if (tensor.name == name) return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool deliver(int index, bool slow_too) {
@@ -255,7 +269,7 @@ class TopoNet {
     }
     const auto me = static_cast<std::size_t>(index);
     if (!moves.entered(me)) {
-      if (!moves.enter(me, names_of(front), front.vote)) {
+      if (!moves.enter(me, names_of(front), front.vote, front.choice)) {
         fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
       }
       if (front.planned && front.vote != PlanVote::abort) check_submitted(index, front);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "order/topo/planned.hpp"
+#include "order/topo/plans/planned.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,9 +10,10 @@
 
 namespace unisono::order {
 
-PlannedRun::PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence,
-                       TopoTimes times, Time now)
-    : slots_(std::move(plan)), first_sequence_(first_sequence), times_(times), active_at_(now) {}
+PlannedRun::PlannedRun(const Plans& plans, int me, std::uint64_t first_sequence, TopoTimes times,
+                       Time now)
+    : slots_(plans, me), first_sequence_(first_sequence), times_(times),
+      outdated_(plans.size(), false), active_at_(now) {}
 
 void PlannedRun::submit(Request request, Time now) {
   active_at_ = now;
@@ -38,13 +39,10 @@ Time PlannedRun::deadline() const {
 void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
   while (!stopped_at_) {
     if (slots_.next_full()) {
-      // Iterations are watched from a response that follows the end of one.
-      const bool plan_anew = drifted_ && slots_.next_is_last();
-      give_out(extras_.empty() && !plan_anew ? PlanVote::run : PlanVote::run_then_stop, responses);
+      give_out(vote_of_full(), responses);
       active_at_ = now;
     } else if (now >= stop_at()) {
-      impatient_ = !member_left_ && !hurried() && slots_.filled() == 0;
-      if (!member_left_ && !hurried()) missed_ = slots_.first_missing().name;
+      if (!member_left_ && !hurried()) lose_patience();
       give_out(PlanVote::abort, responses);
     } else {
       return;
@@ -52,17 +50,40 @@ void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
   }
 }
 
+// Iterations are watched from a response that follows the end of one.
+PlanVote PlannedRun::vote_of_full() const {
+  const bool replan = slots_.next_is_last() && outdated_[slots_.next_place()->plan];
+  if (replan) return PlanVote::run_then_replan;
+  return extras_.empty() ? PlanVote::run : PlanVote::run_then_stop;
+}
+
+void PlannedRun::lose_patience() {
+  impatient_ = slots_.filled() == 0;
+  const Request* missing = slots_.first_missing();
+  missed_ = missing != nullptr ? cat("'", missing->name, "' was not submitted in time")
+                               : std::string("no iteration was begun in time");
+}
+
 void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
   if (vote != PlanVote::run) stopped_at_ = slots_.next();
+  drifted_ |= vote == PlanVote::run_then_replan;
   Response response;
   response.sequence = first_sequence_ + slots_.next();
-  response.tensors = slots_.give_out();
+  const bool chooses = slots_.between_iterations() && slots_.plans() > 1;
+  const PlanSlots::Place place = slots_.give_out();
+  const TopoPlan& plan = slots_.plan(place.plan);
+  if (chooses) response.choice = plan.hash() | 1;
+  response.tensors = plan.bucket(place.bucket);
+  const auto rows = plan.rows({static_cast<std::uint32_t>(place.bucket),
+                               plan.first_slot(place.bucket)});
+  if (!rows.empty()) response.extents.emplace_back(rows.begin(), rows.end());
   response.set = response.tensors.front().set;
   response.planned = true;
   response.vote = vote;
   responses.push_back(std::move(response));
-  if (vote == PlanVote::run && drift_ && !drifted_ && slots_.between_iterations()) {
-    drifted_ = drift_->passed(slots_.submitted());
+  if (vote == PlanVote::run && !drifts_.empty() && drifts_[place.plan] != nullptr &&
+      !outdated_[place.plan] && slots_.between_iterations()) {
+    outdated_[place.plan] = drifts_[place.plan]->passed(slots_.submitted(place.plan));
   }
 }
 
@@ -71,8 +92,7 @@ std::string PlannedRun::why_stopped() const {
   if (drifted_) return "another one promises to end sooner";
   if (member_left_) return "a rank left";
   if (!stopped_at_) return {};
-  return missed_.empty() ? std::string("another rank ended it")
-                         : cat("'", missed_, "' was not submitted in time");
+  return missed_.empty() ? std::string("another rank ended it") : missed_;
 }
 
 bool PlannedRun::ended(std::uint64_t sequence, PlanVote vote, Time now) {

@@ -1,16 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// One member following a plan: emits buckets as they fill, and knows when to stop.
+// One member following the known plans: emits buckets as they fill, and knows when to stop.
 //
 //   what happens here                                  the next bucket goes out
 //   its slots are full                                 run
-//   ... and something came that is not in the plan,    run_then_stop, and nothing after it
-//       or another plan has become worth the change
+//   ... and something came that is in no plan          run_then_stop, and nothing after it
+//   ... and it is the last of an iteration whose       run_then_replan, and nothing after it
+//       plan another one has become worth
 //   slots stay open although it is high time           abort, and nothing after it
 //
+// Which plan an iteration follows is seen from what is submitted (plan_slots.hpp). Where there is a
+// choice, the first bucket of an iteration says what was chosen, and the data plane makes it an
+// abort when members have chosen differently.
 // It is high time when nothing happened here for `patience` while something waits; with something
 // unplanned or a nudge, when nothing happened for `grace`, or at once when no slot is filled; when
-// a member left, at once. The plan is over when the strongest vote of all members for a bucket is
+// a member left, at once. The plans are over when the strongest vote of all members for a bucket is
 // not `run`: ended() learns it at the same position on every member.
 // Thread: the owner's.
 #pragma once
@@ -25,7 +29,7 @@
 #include "base/clock.hpp"
 #include "model/response.hpp"
 #include "order/topo/learn/plan_drift.hpp"
-#include "order/topo/plan_slots.hpp"
+#include "order/topo/plans/plan_slots.hpp"
 
 namespace unisono::order {
 
@@ -36,11 +40,11 @@ struct TopoTimes {
 
 class PlannedRun {
  public:
-  PlannedRun(std::shared_ptr<const TopoPlan> plan, std::uint64_t first_sequence, TopoTimes times,
-             Time now);
+  PlannedRun(const Plans& plans, int me, std::uint64_t first_sequence, TopoTimes times, Time now);
 
-  // Ends the plan once another has become worth it. Before the first submission.
-  void watch(PlanDrift drift) { drift_.emplace(std::move(drift)); }
+  // Each ends the run once another plan has become worth it; parallel to the plans, null for none.
+  // Before the first submission.
+  void watch(std::vector<std::shared_ptr<PlanDrift>> drifts) { drifts_ = std::move(drifts); }
 
   std::uint64_t first_sequence() const { return first_sequence_; }
   void submit(Request request, Time now);
@@ -52,18 +56,18 @@ class PlannedRun {
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
   Time deadline() const;
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
-  // Returns whether the plan is over.
+  // Returns whether the plans are over.
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
-  std::size_t buckets() const { return slots_.plan().size(); }
+  // What has ended so far, and the plans.
+  const PlanSlots& slots() const { return slots_; }
   // Whether this member ended it for another plan.
   bool drifted() const { return drifted_; }
-  // What this member saw that ends the plan; empty while there is nothing.
+  // What this member saw that ends the plans; empty while there is nothing.
   std::string why_stopped() const;
 
-  // After the plan is over.
+  // After the plans are over.
   std::uint64_t next_sequence() const { return first_sequence_ + slots_.oldest(); }
-  std::uint64_t iterations() const { return slots_.oldest() / slots_.plan().size(); }
   // Patience ran out here although everything given out before went well: it was too short.
   bool was_impatient() const { return impatient_ && stopped_at_ == slots_.oldest(); }
   // What was submitted and did not run, in order of submission.
@@ -76,19 +80,22 @@ class PlannedRun {
   bool something_waits() const { return slots_.filled() + slots_.unended() + extras_.size() > 0; }
   bool hurried() const { return !extras_.empty() || nudge_ > slots_.next(); }
   Time stop_at() const;
+  PlanVote vote_of_full() const;
+  void lose_patience();
   void give_out(PlanVote vote, std::vector<Response>& responses);
   std::vector<Request> in_order(Turned turned);
 
   PlanSlots slots_;
-  const std::uint64_t first_sequence_;
-  const TopoTimes times_;
-  Turned extras_;                       // not in the plan
+  std::uint64_t first_sequence_;
+  TopoTimes times_;
+  Turned extras_;                       // in no plan
   std::uint64_t turn_ = 0;
   std::uint64_t nudge_ = 0;             // positions below this are to be given out soon
   std::optional<std::uint64_t> stopped_at_;
-  std::optional<PlanDrift> drift_;
+  std::vector<std::shared_ptr<PlanDrift>> drifts_;
+  std::vector<bool> outdated_;          // by plan: another one is worth the change
   bool drifted_ = false;
-  std::string missed_;                  // the tensor for which patience ran out here
+  std::string missed_;                  // what did not come before patience ran out here
   bool joining_ = false, member_left_ = false, impatient_ = false;
   Time active_at_;                      // when something last happened here
 };

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "order/topo/plan.hpp"
+#include "sim/timeline/arranger.hpp"
 #include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
@@ -16,18 +17,17 @@ namespace {
 constexpr std::int64_t kPatienceSteps = 200;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
-bool plans_ahead(const SimSettings& s) { return s.order == "topo" || s.order == "auto"; }
-
 int settle_steps(const SimSettings& s) {
   if (s.warm_up >= 0) return s.warm_up;
-  return plans_ahead(s) ? 2 * s.tuning.learn_steps + 4 : 2;
+  return plans_ahead(s.order) ? 2 * s.tuning.learn_steps + 4 : 2;
 }
 
-// Rare things, as often as they happen to all that a rank stands for.
+// Rare things, as often as they happen to all that a rank stands for; tensors as they are submitted.
 SimSettings standing_for(SimSettings s) {
   s.host.stall_probability = std::min(1.0, s.host.stall_probability * s.stands_for);
   s.host.oversleep_probability = std::min(1.0, s.host.oversleep_probability * s.stands_for);
   s.host.displaced_per_ms *= s.stands_for;
+  s.workload = as_submitted(s.workload, s.planner);
   return s;
 }
 
@@ -41,14 +41,13 @@ Run::Run(const SimSettings& settings, const Progress& progress)
     : settings_(standing_for(settings)),
       progress_(progress),
       spinning_(order::find_pacing(settings.pacing)->spins),
-      plans_(plans_ahead(settings)),
+      plans_(plans_ahead(settings.order)),
       compute_ns_(to_ns(settings.workload.compute_us)),
       window_ns_(to_ns(settings.host.window * settings.workload.compute_us)),
       warm_up_(settle_steps(settings)),
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings_.network, settings.ranks, ranks_stood_for(settings),
-               settings.host.ranks_per_host, *planner_,
-               settings.join_planned ? settings.fusion_bytes : 0),
+               settings.host.ranks_per_host, *planner_),
       wires_(settings_.network, settings_.faults, settings.ranks, settings.host.ranks_per_host,
              spread_seed(settings.seed), events_, kArrival),
       metrics_(compute_ns_, warm_up_, settings.ranks),
@@ -67,6 +66,7 @@ void Run::make_requests() {
     request.name = tensor.name;
     request.dtype = tensor.bytes % 4 == 0 ? DType::f32 : DType::u8;
     request.shape = {tensor.bytes / static_cast<std::int64_t>(size_of(request.dtype))};
+    request.priority = tensor.priority;
     if (groups == 0) continue;
     const std::size_t group = i * groups / count;
     const auto first = [&](std::size_t g) { return (g * count + groups - 1) / groups; };
@@ -82,6 +82,7 @@ void Run::make_ranks() {
   order::OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
   tuning.topo_pool = std::make_shared<order::TopoPool>();
+  if (plans_) tuning.arranger = make_sim_arranger(settings_, ranks_stood_for(settings_));
   tuning.pacing = "event";
   order::OrderSettings paced = tuning;
   paced.pacing = settings_.pacing;

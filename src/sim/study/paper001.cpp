@@ -48,7 +48,6 @@ SimSettings compiled(const Network001& network, int ranks) {
   s.host.window = network.window > 0 ? network.window
                                      : std::min(1.0, kResnet50.window * kResnetMs / ms);
   s.ranks = ranks;
-  s.join_planned = true;                // TOPO there fuses up to 64 MB (IV-D)
   return s;
 }
 

@@ -237,6 +237,20 @@ TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
   EXPECT_EQ(run(s).spin_share, 0);
 }
 
+TEST(Simulation, WhatTheDeviceHasSlackForDelaysNothing) {
+  SimSettings s = small("cache", "cycle");
+  s.tuning.cycle = Nanos(5'000'000);
+  s.host.jitter_sigma = 0;
+  s.host.cores_per_rank = s.host.busy_threads = 4;
+  s.host.window = 1;
+  s.faults.oversleeps = {{3, 20, 4}};   // the others spin from then on, and take a fifth of a core
+  const SimResult tight = run(s);
+  s.host.slack_us = 50e3;
+  const SimResult loose = run(s);
+  EXPECT_GT(tight.straggler_ms, 5);
+  EXPECT_LT(loose.straggler_ms, 0.1);
+}
+
 TEST(SharedCores, StepsEndUnderEveryOrderAndTheSameSeedGivesTheSameRun) {
   for (const auto& [name, about, make] : order::order_table()) {
     for (const int ranks : {1, 2, 3, 8}) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,10 @@ class EventQueue {
     return first;
   }
 
+  // The next event and some of those that may come after it.
+  std::span<const Event> soon() const {
+    return {heap_.data(), heap_.size() < 1 + kWays ? heap_.size() : 1 + kWays};
+  }
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
   std::uint64_t pushed() const { return next_turn_; }

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "order/topo/plan.hpp"
+#include "sim/timeline/arranger.hpp"
 #include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
@@ -16,18 +17,19 @@ namespace {
 constexpr std::int64_t kPatienceSteps = 200;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
-bool plans_ahead(const SimSettings& s) { return s.order == "topo" || s.order == "auto"; }
-
 int settle_steps(const SimSettings& s) {
   if (s.warm_up >= 0) return s.warm_up;
-  return plans_ahead(s) ? 2 * s.tuning.learn_steps + 4 : 2;
+  if (s.order == "topo") return 2 * s.tuning.learn_steps + 4;
+  if (s.order == "auto") return 3 * s.tuning.learn_steps + 5;
+  return 1;                             // fills the caches
 }
 
-// Rare things, as often as they happen to all that a rank stands for.
+// Rare things, as often as they happen to all that a rank stands for; tensors as they are submitted.
 SimSettings standing_for(SimSettings s) {
   s.host.stall_probability = std::min(1.0, s.host.stall_probability * s.stands_for);
   s.host.oversleep_probability = std::min(1.0, s.host.oversleep_probability * s.stands_for);
   s.host.displaced_per_ms *= s.stands_for;
+  s.workload = as_submitted(s.workload, s.planner);
   return s;
 }
 
@@ -41,20 +43,24 @@ Run::Run(const SimSettings& settings, const Progress& progress)
     : settings_(standing_for(settings)),
       progress_(progress),
       spinning_(order::find_pacing(settings.pacing)->spins),
-      plans_(plans_ahead(settings)),
+      plans_(plans_ahead(settings.order)),
       compute_ns_(to_ns(settings.workload.compute_us)),
-      window_ns_(to_ns(settings.host.window * settings.workload.compute_us)),
+      slack_ns_(to_ns(settings.host.slack_us)),
       warm_up_(settle_steps(settings)),
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings_.network, settings.ranks, ranks_stood_for(settings),
-               settings.host.ranks_per_host, *planner_,
-               settings.join_planned ? settings.fusion_bytes : 0),
+               settings.host.ranks_per_host, *planner_),
       wires_(settings_.network, settings_.faults, settings.ranks, settings.host.ranks_per_host,
              spread_seed(settings.seed), events_, kArrival),
       metrics_(compute_ns_, warm_up_, settings.ranks),
       overslept_(settings.faults.oversleeps.size()) {
+  set_window(compute_ns_);
   make_requests();
   make_ranks();
+}
+
+void Run::set_window(std::int64_t step_ns) {
+  window_ns_ = static_cast<std::int64_t>(settings_.host.window * static_cast<double>(step_ns));
 }
 
 void Run::make_requests() {
@@ -67,6 +73,7 @@ void Run::make_requests() {
     request.name = tensor.name;
     request.dtype = tensor.bytes % 4 == 0 ? DType::f32 : DType::u8;
     request.shape = {tensor.bytes / static_cast<std::int64_t>(size_of(request.dtype))};
+    request.priority = tensor.priority;
     if (groups == 0) continue;
     const std::size_t group = i * groups / count;
     const auto first = [&](std::size_t g) { return (g * count + groups - 1) / groups; };
@@ -82,6 +89,7 @@ void Run::make_ranks() {
   order::OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
   tuning.topo_pool = std::make_shared<order::TopoPool>();
+  if (plans_) tuning.arranger = make_sim_arranger(settings_, ranks_stood_for(settings_));
   tuning.pacing = "event";
   order::OrderSettings paced = tuning;
   paced.pacing = settings_.pacing;
@@ -119,6 +127,7 @@ SimResult Run::play() {
       break;
     }
     const Event event = events_.pop();
+    fetch_ahead();
     now = event.at_ns;
     ++result.events;
     digest_ = mix(digest_, mix(static_cast<std::uint64_t>(event.at_ns),
@@ -136,6 +145,21 @@ SimResult Run::play() {
   result.virtual_ms = static_cast<double>(now - kBeginNs) * 1e-6;
   result.rounds = std::move(rounds_);
   return result;
+}
+
+// With thousands of ranks none of what an event touches is in a cache: what the next ones will touch
+// is on its way while this one is handled.
+void Run::fetch_ahead() const {
+  const std::span<const Event> soon = events_.soon();
+  for (std::size_t i = 1; i < soon.size(); ++i) {
+    const auto* rank = reinterpret_cast<const char*>(&ranks_[soon[i].actor]);
+    __builtin_prefetch(rank);
+    __builtin_prefetch(rank + 64);
+    __builtin_prefetch(rank + 128);
+  }
+  if (soon.empty()) return;
+  const auto* order = reinterpret_cast<const char*>(ranks_[soon.front().actor].order.get());
+  for (int line = 0; line < 6; ++line) __builtin_prefetch(order + 64 * line);
 }
 
 void Run::show(std::int64_t now) {
@@ -187,7 +211,7 @@ void Run::begin_step(std::int64_t now) {
     r.lost_ns = 0;
     r.compute_end_ns = 0;
     r.next_tensor = 0;
-    events_.push(r.due(ready_ns_.front(), compute_ns_), kSubmit, static_cast<std::uint32_t>(i), 0);
+    events_.push(r.due(ready_ns_.front(), compute_ns_, slack_ns_), kSubmit, static_cast<std::uint32_t>(i), 0);
   }
 }
 
@@ -208,12 +232,12 @@ void Run::submit(int rank, std::int64_t now) {
   metrics_.spun(r.charge_spinning(now, window_end(r), settings_.host));
   const auto count = static_cast<std::uint32_t>(requests_.size());
   bool any = false;
-  for (; r.next_tensor < count && r.due(ready_ns_[r.next_tensor], compute_ns_) <= now; any = true) {
+  for (; r.next_tensor < count && r.due(ready_ns_[r.next_tensor], compute_ns_, slack_ns_) <= now; any = true) {
     metrics_.submitted(now);
     r.order->submit(requests_[tensor_at(rank, r.next_tensor++)], Time{now});
   }
   if (r.next_tensor < count) {
-    events_.push(r.due(ready_ns_[r.next_tensor], compute_ns_), kSubmit,
+    events_.push(r.due(ready_ns_[r.next_tensor], compute_ns_, slack_ns_), kSubmit,
                  static_cast<std::uint32_t>(rank), 0);
   } else {
     r.compute_end_ns = now;

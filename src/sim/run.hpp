@@ -59,13 +59,16 @@ class Run {
   }
   std::uint32_t tensor_at(int rank, std::uint32_t position) const;
   std::int64_t window_end(const VirtualRank& r) const { return r.step_begin_ns + window_ns_; }
+  void set_window(std::int64_t step_ns);
   void show(std::int64_t now);
+  void fetch_ahead() const;
 
   const SimSettings settings_;          // with the rates of what its ranks stand for
   const Progress& progress_;
   const bool spinning_;                 // the pacing makes threads spin
   const bool plans_;                    // the order gives out responses that it planned
-  const std::int64_t compute_ns_, window_ns_;
+  const std::int64_t compute_ns_, slack_ns_;
+  std::int64_t window_ns_ = 0;          // of the present step
   const int warm_up_;
   order::CachePool pool_;
   EventQueue events_;

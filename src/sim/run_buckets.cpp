@@ -30,6 +30,7 @@ void Run::bucket(std::int64_t now) {
   if (tensors_left_ > 0) return;
   UNISONO_CHECK(tensors_left_ == 0);
   metrics_.end_step(now);
+  set_window(now - moved_ns_);
   if (plans_) tell_observed();
   if (metrics_.steps() < warm_up_ + settings_.iterations) begin_step(now);
 }

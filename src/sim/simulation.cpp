@@ -43,6 +43,8 @@ Status check(const SimSettings& s) {
 
 }  // namespace
 
+bool plans_ahead(std::string_view order) { return order == "topo" || order == "auto"; }
+
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
   if (Status bad = check(settings); !bad.ok()) return bad;
   const auto begin = std::chrono::steady_clock::now();

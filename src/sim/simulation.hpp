@@ -35,12 +35,9 @@ struct SimSettings {
   std::uint64_t seed = 1;
   std::string order = "cache";
   std::string pacing = "event";
-  std::string planner = "threshold";
+  std::string planner = "threshold";    // of rounds, and of the plans that topo and auto make
   std::int64_t fusion_bytes = 64 << 20;
   int groups = 0;                       // tensors submitted as this many groups; 0 = ungrouped
-  // Buckets that were planned and are all given out travel together, up to fusion_bytes: as a
-  // fusion buffer does with what is ready at once. The engine's own plans say what travels together.
-  bool join_planned = false;
   bool shuffle = true;                  // ranks submit neighbouring tensors in different orders
   bool keep_rounds = false;             // SimResult::rounds
   order::OrderSettings tuning;          // radix, cache, cycle, gs_cycles, learning; pacing is above
@@ -72,6 +69,9 @@ struct SimResult {
   double virtual_ms = 0, wall_s = 0;
   std::vector<RoundSample> rounds;
 };
+
+// Whether an order of that name plans whole iterations, which the planner then arranges.
+bool plans_ahead(std::string_view order);
 
 // done: 0 to 1.
 using Progress = std::function<void(double done)>;

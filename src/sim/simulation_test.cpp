@@ -10,6 +10,7 @@
 #include "base/data/text.hpp"
 #include "sim/cores/cores.hpp"
 #include "sim/study/study.hpp"
+#include "sim/timeline/timeline_step.hpp"
 
 namespace unisono::sim {
 namespace {
@@ -88,6 +89,54 @@ TEST(Simulation, TopoSendsNothingOnceItHasLearned) {
   EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
   EXPECT_EQ(r.control_messages, 0);
   EXPECT_EQ(r.control_bytes, 0);
+}
+
+TEST(Simulation, ThePlansOfTopoAreArrangedByThePlanner) {
+  SimSettings s = small("topo");
+  s.network = parse_network("10gbe").value();
+  s.host.jitter_sigma = 0;
+  const auto with = [&](const char* planner) {
+    s.planner = planner;
+    return run(s);
+  };
+  EXPECT_EQ(with("wfbp").buckets, 161);
+  EXPECT_EQ(with("single").buckets, 1);
+  EXPECT_EQ(with("threshold").buckets, 2);
+  const SimResult merged = with("merged");
+  EXPECT_GT(merged.buckets, 2);
+  EXPECT_LT(merged.buckets, 20);
+  for (const char* other : {"wfbp", "single", "threshold"}) {
+    EXPECT_LT(merged.step_ms, with(other).step_ms) << other;
+  }
+}
+
+TEST(Simulation, APlanThatIsFollowedTakesWhatTheTimelineSays) {
+  // Without noise all ranks are ready at the learned times, so only threads and their wake-ups
+  // are between the two engines.
+  SimSettings s = small("topo");
+  s.host.jitter_sigma = 0;
+  s.shuffle = false;
+  for (const char* network : {"10gbe", "infiniband-edr"}) {
+    s.network = parse_network(network).value();
+    for (const char* planner : {"wfbp", "single", "threshold", "merged", "merged-greedy"}) {
+      s.planner = planner;
+      const SimResult events = run(s), timeline = timeline_step(s).value();
+      EXPECT_EQ(events.buckets, timeline.buckets) << network << " " << planner;
+      EXPECT_NEAR(events.step_ms, timeline.step_ms, 0.01 * timeline.step_ms)
+          << network << " " << planner;
+    }
+  }
+}
+
+TEST(Simulation, WithPriorityTensorsTravelInPartsAndSmallOnesTogether) {
+  SimSettings s = small("topo");
+  s.planner = "priority";
+  s.network = parse_network("10gbe").value();
+  s.host.jitter_sigma = 0;
+  const SimResult r = run(s);
+  EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+  EXPECT_EQ(r.control_messages, 0);
+  EXPECT_NEAR(r.buckets, timeline_step(s).value().buckets, 5);
 }
 
 TEST(Simulation, TheCacheSaysTheSameWithFewerBytesThanTheCoordinator) {
@@ -186,6 +235,20 @@ TEST(Simulation, SpinningSlowsComputeWhereCoresAreShort) {
   s.pacing = "nbcs";
   s.host.partitioned = false;
   EXPECT_EQ(run(s).spin_share, 0);
+}
+
+TEST(Simulation, WhatTheDeviceHasSlackForDelaysNothing) {
+  SimSettings s = small("cache", "cycle");
+  s.tuning.cycle = Nanos(5'000'000);
+  s.host.jitter_sigma = 0;
+  s.host.cores_per_rank = s.host.busy_threads = 4;
+  s.host.window = 1;
+  s.faults.oversleeps = {{3, 20, 4}};   // the others spin from then on, and take a fifth of a core
+  const SimResult tight = run(s);
+  s.host.slack_us = 50e3;
+  const SimResult loose = run(s);
+  EXPECT_GT(tight.straggler_ms, 5);
+  EXPECT_LT(loose.straggler_ms, 0.1);
 }
 
 TEST(SharedCores, StepsEndUnderEveryOrderAndTheSameSeedGivesTheSameRun) {

@@ -41,13 +41,14 @@ struct VirtualRank {
   bool alive = true;
   bool failed = false;                  // a response with an error came out
 
-  // When a tensor that is nominally ready at `ready_ns` of `compute_ns` is ready here.
-  std::int64_t due(std::int64_t ready_ns, std::int64_t compute_ns) const {
+  // When a tensor that is nominally ready at `ready_ns` of `compute_ns` is ready here. Of what was
+  // lost, `slack_ns` delays nothing.
+  std::int64_t due(std::int64_t ready_ns, std::int64_t compute_ns, std::int64_t slack_ns) const {
     const double stretched = static_cast<double>(ready_ns) * noise.factor * slowness;
     const bool stalled =
         static_cast<float>(ready_ns) >= noise.stall_at * static_cast<float>(compute_ns);
     return step_begin_ns + static_cast<std::int64_t>(stretched) + (stalled ? noise.stall_ns : 0) +
-           lost_ns;
+           std::max<std::int64_t>(lost_ns - slack_ns, 0);
   }
 
   // Charges compute for what the spinning thread took from it since the last call. Returns the time

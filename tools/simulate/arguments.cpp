@@ -31,11 +31,10 @@ optionally with "forward_us" in each, and "compute_us" and "forward_us" of the s
 parameters: alpha=SECONDS,beta=SECONDS_PER_BYTE; one of yours: measured, or measured:FILE, which
 `unisono doctor -H HOST,... --costs [FILE]` makes. The same seed gives the same run.
 
-Two engines. Events: the real orders, pacings and planners of rounds (threshold, wfbp, single,
-groups), with noise and faults. Timeline: planners of a whole iteration beside them (merged,
-merged-greedy, two-phase, priority), which know all ready times beforehand; closed forms, no
-agreement, no noise, no faults. A planner of an iteration, or --planner all without an option of the
-events, is played on a timeline.
+Two engines. Events: the real orders, pacings and planners, with noise and faults; planners of a
+whole iteration (merged, merged-greedy, priority) arrange the plans of --order topo or auto.
+Timeline: all ready times are known beforehand; closed forms, no agreement, no noise, no faults. A
+planner of an iteration, or --planner all, without an option of the events, is played on a timeline.
 
 Examples:
   unisono simulate --model resnet50 --ranks 64 --network 10gbe --order all
@@ -238,41 +237,62 @@ std::string given_of_events(const CLI::App& app) {
   return {};
 }
 
+bool any_plans(const SimulateSettings& s) {
+  return std::any_of(s.orders.begin(), s.orders.end(),
+                     [](const std::string& name) { return sim::plans_ahead(name); });
+}
+
+// The planners that events can play: those of rounds, and for orders that plan also those that
+// arrange whole iterations.
+Names planners_of_events(const SimulateSettings& s) {
+  Names names = names_of(plan::planner_table());
+  for (const std::string_view name : sim::timeline_planners()) {
+    const bool playable = sim::arranges_iterations(name) && !sim::only_on_timeline(name);
+    if (playable && any_plans(s)) names.push_back(name);
+  }
+  return names;
+}
+
 // Decides who plays the steps and reads the planners, which are others for either.
 Status choose_engine(const Line& line, const std::string& of_events, SimulateSettings& s) {
-  const Names rounds = names_of(plan::planner_table());
+  const Names playable = planners_of_events(s);
+  const auto plays = [&](std::string_view name) {
+    return std::find(playable.begin(), playable.end(), name) != playable.end();
+  };
   const bool all = is_all(s.planners);
   if (!all) {
     if (Status bad = check_names("planner", sim::timeline_planners(), s.planners); !bad.ok()) {
       return bad;
     }
   }
-  const auto whole = std::find_if(s.planners.begin(), s.planners.end(), [](const auto& name) {
-    return sim::only_on_timeline(name);
+  const auto whole = std::find_if(s.planners.begin(), s.planners.end(), [&](const auto& name) {
+    return sim::arranges_iterations(name) && (of_events.empty() || !plays(name));
   });
   const bool needed = whole != s.planners.end();
   const bool timeline = line.engine == "timeline" ||
                         (line.engine == "auto" && (needed || (all && of_events.empty())));
   s.engine = timeline ? SimulateEngine::timeline : SimulateEngine::events;
   const auto arranges = [&] {
-    return cat("planner ", *whole, " arranges a whole iteration beforehand, which the event engine "
-               "cannot play (it has ", join_text(rounds), ")");
+    const bool never = sim::only_on_timeline(*whole);
+    return cat("planner ", *whole, " arranges a whole iteration beforehand, which the event engine ",
+               never ? "cannot play" : "plays with an order that plans, topo or auto", " (it has ",
+               join_text(playable), never ? ")" : " here)");
   };
   if (timeline && !of_events.empty()) {
     return wrong(cat(needed ? arranges() + "; on a timeline " : "on a timeline ", of_events,
                      " means nothing: there is no agreement, no noise and no fault"));
   }
-  if (!timeline && needed) return wrong(arranges());
+  if (!timeline && needed && !plays(*whole)) return wrong(arranges());
   if (!timeline && all) {
     Names others;
     for (const std::string_view name : sim::timeline_planners()) {
-      if (sim::only_on_timeline(name)) others.push_back(name);
+      if (!plays(name)) others.push_back(name);
     }
     s.note = cat("Not among these planners: ", join_text(others), ". They arrange a whole ",
-                 "iteration beforehand, which the event engine cannot play; --engine timeline ",
-                 "can.");
+                 "iteration beforehand; --engine timeline plays them",
+                 any_plans(s) ? "." : ", and orders that plan (topo, auto) all but two-phase.");
   }
-  return read_names("planner", timeline ? sim::timeline_planners() : rounds, s.planners);
+  return read_names("planner", timeline ? sim::timeline_planners() : playable, s.planners);
 }
 
 Status read_workload(const Line& line, sim::Workload& workload) {

@@ -74,7 +74,9 @@ TEST(SimulateArguments, AllIsEveryNameThereIs) {
       for_tiny({"--order", "all", "--pacing", "all", "--planner", "all"}));
   EXPECT_EQ(settings.orders, names_in(order::order_table()));
   EXPECT_EQ(settings.pacings, names_in(order::pacing_table()));
-  EXPECT_EQ(settings.planners, names_in(plan::planner_table()));
+  Words playable = names_in(plan::planner_table());
+  for (const char* more : {"merged-greedy", "merged", "priority"}) playable.push_back(more);
+  EXPECT_EQ(settings.planners, playable);
   EXPECT_THAT(simulate_complaint(for_tiny({"--order", "tree,all"})),
               HasSubstr("no order \"all\""));
 }
@@ -93,6 +95,17 @@ TEST(SimulateArguments, PlannersOfAnIterationArePlayedOnATimeline) {
             SimulateEngine::timeline);
 }
 
+TEST(SimulateArguments, PlannersOfAnIterationArrangeThePlansOfOrdersThatMakeSome) {
+  for (const Words& more : {Words{"--order", "topo"}, Words{"--order", "cache,auto"},
+                            Words{"--order", "topo", "--engine", "events"}}) {
+    Words line = for_tiny({"--planner", "merged,priority"});
+    line.insert(line.end(), more.begin(), more.end());
+    const SimulateSettings settings = simulate_settings(line);
+    EXPECT_EQ(settings.engine, SimulateEngine::events);
+    EXPECT_THAT(settings.planners, ElementsAre("merged", "priority"));
+  }
+}
+
 TEST(SimulateArguments, AllPlannersAreThoseOfTheTimelineUnlessEventsAreAskedFor) {
   const SimulateSettings all = simulate_settings(for_tiny({"--planner", "all"}));
   const auto known = sim::timeline_planners();
@@ -108,14 +121,18 @@ TEST(SimulateArguments, AllPlannersAreThoseOfTheTimelineUnlessEventsAreAskedFor)
     EXPECT_EQ(events.planners, names_in(plan::planner_table()));
     EXPECT_THAT(events.note, HasSubstr("Not among these planners: merged-greedy, merged, "
                                        "two-phase, priority. They arrange a whole iteration"));
+    EXPECT_THAT(events.note, HasSubstr("orders that plan (topo, auto) all but two-phase"));
   }
 }
 
 TEST(SimulateArguments, WhatTheOtherEngineCannotPlayIsSaid) {
   EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "merged", "--order", "cache"})),
               HasSubstr("planner merged arranges a whole iteration beforehand, which the event "
-                        "engine cannot play (it has threshold, wfbp, single, groups); on a "
-                        "timeline --order means nothing"));
+                        "engine plays with an order that plans, topo or auto (it has threshold, "
+                        "wfbp, single, groups here); on a timeline --order means nothing"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "two-phase", "--order", "topo"})),
+              HasSubstr("planner two-phase arranges a whole iteration beforehand, which the event "
+                        "engine cannot play"));
   EXPECT_THAT(simulate_complaint(for_tiny({"--planner", "priority", "--engine", "events"})),
               HasSubstr("planner priority arranges a whole iteration beforehand"));
   const std::string plain =

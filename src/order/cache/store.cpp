@@ -30,9 +30,22 @@ bool CacheStore::cacheable(const Response& response) {
                      [](const Request& tensor) { return traits_of(tensor.kind).cacheable(); });
 }
 
-const CacheStore::Place* CacheStore::find(std::string_view name) const {
-  const auto it = places_.find(name);
-  return it == places_.end() ? nullptr : &it->second;
+std::uint32_t CacheStore::tensor_of(std::uint32_t position, std::string_view name) const {
+  const std::vector<Request>& tensors = slots_[position].entry->tensors;
+  for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].name == name) return i;
+  }
+  return kNone;
+}
+
+std::optional<CacheStore::Place> CacheStore::find(std::string_view name) const {
+  std::uint32_t tensor = kNone;
+  const std::uint32_t position = positions_.find(name, [&](std::uint32_t each) {
+    tensor = tensor_of(each, name);
+    return tensor != kNone;
+  });
+  if (position == NameIndex::kNone) return std::nullopt;
+  return Place{position, tensor};
 }
 
 const Request& CacheStore::own(Place place) const {
@@ -43,7 +56,7 @@ const Request& CacheStore::own(Place place) const {
 void CacheStore::insert(const Response& response, std::vector<Request> own, std::uint64_t round) {
   if (capacity_ == 0) return;
   for (const Request& tensor : response.tensors) {
-    if (const Place* place = find(tensor.name)) erase(place->position, round);
+    if (const auto place = find(tensor.name)) erase(place->position, round);
   }
   const std::uint32_t position = vacancy(round);
   Slot& slot = slots_[position];
@@ -57,9 +70,7 @@ void CacheStore::insert(const Response& response, std::vector<Request> own, std:
   if (!own.empty() && own != slot.entry->tensors) {
     slot.own = std::make_unique<const std::vector<Request>>(std::move(own));
   }
-  for (std::uint32_t i = 0; i < slot.entry->tensors.size(); ++i) {
-    places_.emplace(slot.entry->tensors[i].name, Place{position, i});
-  }
+  for (const Request& tensor : slot.entry->tensors) positions_.insert(tensor.name, position);
   link_newest(position);
 }
 
@@ -83,7 +94,9 @@ void CacheStore::touch(std::uint32_t position) {
 void CacheStore::erase(std::uint32_t position, std::uint64_t round) {
   Slot& slot = slots_[position];
   if (!slot.entry) return;
-  for (const Request& tensor : slot.entry->tensors) places_.erase(tensor.name);
+  for (const Request& tensor : slot.entry->tensors) {
+    positions_.erase(tensor.name, [&](std::uint32_t each) { return each == position; });
+  }
   unlink(position);
   slot.entry.reset();
   slot.own.reset();

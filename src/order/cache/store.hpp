@@ -12,11 +12,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "model/response.hpp"
+#include "order/messages/name_index.hpp"
 
 namespace unisono::order {
 
@@ -54,7 +56,7 @@ class CacheStore {
     std::uint32_t position;
     std::uint32_t tensor;
   };
-  const Place* find(std::string_view name) const;
+  std::optional<Place> find(std::string_view name) const;
   // What this member sent when the entry was made; another member may have sent something else.
   const Request& own(Place place) const;
   bool own_is_canonical(std::uint32_t position) const { return !slots_[position].own; }
@@ -77,6 +79,8 @@ class CacheStore {
     std::uint64_t changed_in = 0;
     std::uint32_t newer = kNone, older = kNone;
   };
+  // Which tensor of the position has the name; kNone: none.
+  std::uint32_t tensor_of(std::uint32_t position, std::string_view name) const;
   std::uint32_t vacancy(std::uint64_t round);
   void unlink(std::uint32_t position);
   void link_newest(std::uint32_t position);
@@ -85,7 +89,7 @@ class CacheStore {
   CachePool* pool_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_, dropped_;
-  std::unordered_map<std::string_view, Place> places_;  // keys live in the entries
+  NameIndex positions_;                 // by the names of their tensors
   std::uint32_t newest_ = kNone, oldest_ = kNone;
 };
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
 #include "order/cache/bits.hpp"
@@ -26,8 +29,8 @@ TEST(CacheStore, TheLeastRecentlyAnsweredGivesWay) {
   cache.insert(response_of({"b"}), {}, 2);
   cache.touch(cache.find("a")->position);
   cache.insert(response_of({"c"}), {}, 3);
-  EXPECT_NE(cache.find("a"), nullptr);
-  EXPECT_EQ(cache.find("b"), nullptr);
+  EXPECT_TRUE(cache.find("a"));
+  EXPECT_FALSE(cache.find("b"));
   EXPECT_EQ(cache.find("c")->position, 1u);
   EXPECT_EQ(cache.changed_in(1), 3u);
   EXPECT_EQ(cache.changed_in(0), 1u);
@@ -40,11 +43,11 @@ TEST(CacheStore, EraseEmptiesAPositionThatTheNextOneTakes) {
   cache.insert(response_of({"c"}), {}, 1);
   cache.erase(0, 5);
   EXPECT_EQ(cache.at(0), nullptr);
-  EXPECT_EQ(cache.find("b"), nullptr);
+  EXPECT_FALSE(cache.find("b"));
   cache.insert(response_of({"d"}), {}, 6);
   EXPECT_EQ(cache.find("d")->position, 0u);
   cache.clear(7);
-  EXPECT_EQ(cache.find("c"), nullptr);
+  EXPECT_FALSE(cache.find("c"));
   EXPECT_EQ(cache.changed_in(0), 7u);
 }
 
@@ -106,6 +109,47 @@ TEST(CacheBits, PositionsComeBackAndTakeLittleRoom) {
   ByteWriter out;
   put_positions(out, dense);
   EXPECT_LE(out.size(), 24u);
+}
+
+TEST(NameIndex, FindsWhatAMapFindsThroughInsertionsAndErasures) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 300; ++i) names.push_back(cat("layer", i / 3, ".weight", i));
+  Rng rng(7);
+  NameIndex index;
+  std::map<std::string, std::uint32_t> wanted;
+  for (int turn = 0; turn < 20'000; ++turn) {
+    const auto number = static_cast<std::uint32_t>(rng.below(names.size()));
+    const std::string& name = names[number];
+    const auto named = [&](std::uint32_t each) { return names[each] == name; };
+    if (wanted.contains(name)) {
+      EXPECT_EQ(index.find(name, named), number);
+      if (rng.below(2) == 0) {
+        EXPECT_EQ(index.erase(name, named), number);
+        wanted.erase(name);
+      }
+    } else {
+      EXPECT_EQ(index.find(name, named), NameIndex::kNone);
+      EXPECT_EQ(index.erase(name, named), NameIndex::kNone);
+      index.insert(name, number);
+      wanted.emplace(name, number);
+    }
+    ASSERT_EQ(index.size(), wanted.size());
+  }
+  for (const auto& [name, number] : wanted) {
+    EXPECT_EQ(index.find(name, [&](std::uint32_t each) { return names[each] == name; }), number);
+  }
+  index.clear();
+  EXPECT_EQ(index.size(), 0U);
+  EXPECT_EQ(index.find(names[0], [](std::uint32_t) { return true; }), NameIndex::kNone);
+}
+
+TEST(NameIndex, NamesOfOneHashAreToldApartByWhoeverHasThem) {
+  NameIndex index;
+  index.insert("same", 1);
+  index.insert("same", 2);              // as if the hashes of two names were one
+  EXPECT_EQ(index.find("same", [](std::uint32_t number) { return number == 2; }), 2U);
+  EXPECT_EQ(index.erase("same", [](std::uint32_t number) { return number == 1; }), 1U);
+  EXPECT_EQ(index.find("same", [](std::uint32_t number) { return number == 2; }), 2U);
 }
 
 }  // namespace

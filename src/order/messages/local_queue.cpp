@@ -10,16 +10,23 @@ namespace unisono::order {
 
 void LocalQueue::submit(Request request, Time now) {
   if (spare_.empty()) {
-    Pending one;
-    spare_.push_back(one.extract(one.emplace(std::string_view(), Entry{}).first));
+    spare_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    entries_.push_back(std::make_unique<Entry>());
   }
-  Pending::node_type node = std::move(spare_.back());
+  const std::uint32_t number = spare_.back();
   spare_.pop_back();
-  node.mapped() = {std::move(request), now, submitted_++};
-  node.key() = node.mapped().request.name;
-  const auto inserted = pending_.insert(std::move(node));
-  UNISONO_CHECK(inserted.inserted);
-  route(inserted.position->second);
+  UNISONO_CHECK(find(request.name) == nullptr);
+  Entry& entry = *entries_[number];
+  entry.request = std::move(request);
+  entry.since = now;
+  entry.turn = submitted_++;
+  entry.message = 0;
+  entry.next = nullptr;
+  entry.position = -1;
+  entry.number = number;
+  entry.waits = true;
+  numbers_.insert(entry.request.name, number);
+  route(entry);
 }
 
 void LocalQueue::route(Entry& entry) {
@@ -57,14 +64,16 @@ void LocalQueue::send_again(Entry& entry) {
 }
 
 LocalQueue::Entry* LocalQueue::find(std::string_view name) {
-  const auto it = pending_.find(name);
-  return it == pending_.end() ? nullptr : &it->second;
+  const std::uint32_t number = numbers_.find(
+      name, [&](std::uint32_t each) { return entries_[each]->request.name == name; });
+  return number == NameIndex::kNone ? nullptr : entries_[number].get();
 }
 
 Request LocalQueue::finish(Entry& entry) {
-  Pending::node_type node = pending_.extract(std::string_view(entry.request.name));
-  Request request = std::move(node.mapped().request);
-  spare_.push_back(std::move(node));
+  numbers_.erase(entry.request.name, [&](std::uint32_t each) { return each == entry.number; });
+  entry.waits = false;
+  spare_.push_back(entry.number);
+  Request request = std::move(entry.request);
   if (request.kind == Collective::join) {
     joining_ = false;
     for (Entry* held : std::exchange(held_, {})) route(*held);
@@ -74,7 +83,9 @@ Request LocalQueue::finish(Entry& entry) {
 
 std::vector<Request> LocalQueue::release() {
   std::vector<Entry*> entries;
-  for (auto& [name, entry] : pending_) entries.push_back(&entry);
+  for (const auto& entry : entries_) {
+    if (entry->waits) entries.push_back(entry.get());
+  }
   std::sort(entries.begin(), entries.end(),
             [](const Entry* a, const Entry* b) { return a->turn < b->turn; });
   std::vector<Request> requests;
@@ -85,10 +96,11 @@ std::vector<Request> LocalQueue::release() {
 
 std::vector<Request> LocalQueue::abandon() {
   std::vector<Request> requests;
-  for (auto& [name, entry] : pending_) {
+  for (const auto& entry : entries_) {
+    if (!entry->waits) continue;
     Request request;
-    request.name = name;
-    request.kind = entry.request.kind;
+    request.name = entry->request.name;
+    request.kind = entry->request.kind;
     requests.push_back(std::move(request));
   }
   std::sort(requests.begin(), requests.end(),
@@ -98,7 +110,9 @@ std::vector<Request> LocalQueue::abandon() {
 }
 
 void LocalQueue::clear() {
-  pending_.clear();
+  entries_.clear();
+  spare_.clear();
+  numbers_.clear();
   partial_.clear();
   unsent_.clear();
   held_.clear();

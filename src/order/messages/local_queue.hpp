@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 
 #include "base/clock.hpp"
 #include "model/response.hpp"
+#include "order/messages/name_index.hpp"
 
 namespace unisono::order {
 
@@ -30,6 +32,8 @@ class LocalQueue {
     std::uint64_t message = 0;          // in which it was sent; 0 = not yet
     Entry* next = nullptr;              // for the strategy: the next one of its group
     std::int64_t position = -1;         // for the strategy: where the response cache has it
+    std::uint32_t number = 0;           // of the entry, while it lives and is used again
+    bool waits = false;
   };
 
   explicit LocalQueue(int me) : me_(static_cast<std::uint32_t>(me)) {}
@@ -94,17 +98,17 @@ class LocalQueue {
   std::vector<Request> abandon();
   // The same with everything the requests said, in order of submission.
   std::vector<Request> release();
-  std::size_t waiting() const { return pending_.size(); }
+  std::size_t waiting() const { return numbers_.size(); }
 
  private:
-  using Pending = std::unordered_map<std::string_view, Entry>;  // keys live in the entries
   void route(Entry& entry);
   void clear();
 
   std::uint32_t me_;
   bool joining_ = false;
-  Pending pending_;
-  std::vector<Pending::node_type> spare_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // by number; those that do not wait are spare
+  std::vector<std::uint32_t> spare_;    // the last one used first
+  NameIndex numbers_;                   // of those that wait
   std::unordered_map<std::string, std::vector<Entry*>> partial_;  // groups not whole yet
   std::vector<Entry*> unsent_, held_;
   std::uint64_t messages_ = 0, submitted_ = 0;

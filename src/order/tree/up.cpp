@@ -44,16 +44,17 @@ void TreeOrder::send_parcel(Parcel parcel, Time now) {
 // Sends a bit, and returns true, if the parcel is what this member sent when the response was
 // cached. If the cache knows something else under one of its names, that has to go.
 bool TreeOrder::send_bit(Parcel parcel, Time now) {
-  const CacheStore::Place* first = cache_.find(parcel.front()->request.name);
-  bool same = first != nullptr && cache_.at(first->position)->tensors.size() == parcel.size();
-  for (const Entry* entry : parcel) {
-    const CacheStore::Place* place = cache_.find(entry->request.name);
-    same = same && place != nullptr && place->position == first->position &&
-           cache_.own(*place) == entry->request;
+  const auto first = cache_.find(parcel.front()->request.name);
+  bool same = first && cache_.at(first->position)->tensors.size() == parcel.size() &&
+              cache_.own(*first) == parcel.front()->request;
+  for (const Entry* entry : parcel.subspan(1)) {
+    if (!same) break;
+    const auto place = cache_.find(entry->request.name);
+    same = place && place->position == first->position && cache_.own(*place) == entry->request;
   }
   if (!same) {
     for (const Entry* entry : parcel) {
-      if (const auto* place = cache_.find(entry->request.name)) ask_erase(place->position);
+      if (const auto place = cache_.find(entry->request.name)) ask_erase(place->position);
     }
     return false;
   }

@@ -8,6 +8,7 @@
 #include "base/data/text.hpp"
 #include "base/waiting.hpp"
 #include "order/topo/plan.hpp"
+#include "sim/timeline/arranger.hpp"
 #include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
@@ -39,6 +40,9 @@ void SharedCoreSim::make_members() {
   order::OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
   tuning.topo_pool = std::make_shared<order::TopoPool>();
+  if (plans_ahead(settings_.order)) {
+    tuning.arranger = make_sim_arranger(settings_, settings_.ranks);
+  }
   tuning.pacing = "event";
   members_.resize(count);
   threads_.resize(2 * count);

@@ -55,7 +55,6 @@ DataPlane::Round DataPlane::plan(std::span<const Response> responses) {
   }
   for (const Bucket& bucket : plan.buckets) {
     FlyingBucket& flying = flying_.emplace_back();
-    flying.planned = responses.front().planned;
     for (const Response& response : bucket.responses) {
       flying.sequences.push_back(response.sequence);
       flying.tensors += static_cast<int>(response.tensors.size());
@@ -70,37 +69,8 @@ DataPlane::Round DataPlane::plan(std::span<const Response> responses) {
   return round;
 }
 
-// Takes those behind the front into it, as far as all ranks have given them out and they fit.
-void DataPlane::join_front() {
-  const auto may_join = [&](const FlyingBucket& next) {
-    const FlyingBucket& front = flying_.front();
-    return front.planned && next.planned && next.arrived == ranks_ &&
-           front.vote == PlanVote::run && next.vote == PlanVote::run &&
-           front.bytes + next.bytes <= join_bytes_;
-  };
-  bool joined = false;
-  while (flying_.size() > 1 && may_join(flying_[1])) {
-    FlyingBucket& front = flying_.front();
-    const FlyingBucket& next = flying_[1];
-    front.sequences.insert(front.sequences.end(), next.sequences.begin(), next.sequences.end());
-    front.bytes += next.bytes;
-    front.tensors += next.tensors;
-    front.copies_ns += next.copies_ns;
-    front.full_ns = std::max(front.full_ns, next.full_ns);
-    FlyingBucket whole = std::move(front);
-    flying_.pop_front();
-    flying_.front() = std::move(whole);
-    ++first_;                           // the front now counts for what it has taken in
-    joined = true;
-  }
-  if (!joined) return;
-  FlyingBucket& front = flying_.front();
-  front.cost = allreduce_cost(network_, front.bytes, priced_, ranks_per_host_);
-}
-
 const FlyingBucket* DataPlane::start(std::int64_t now) {
   if (running_ || flying_.empty() || flying_.front().arrived < ranks_) return nullptr;
-  if (join_bytes_ > 0) join_front();
   FlyingBucket& next = flying_.front();
   // A bucket that some rank did not fill is aborted after its header has been exchanged.
   const double us = next.vote == PlanVote::abort ? next.cost.latency_us : next.cost.total_us();

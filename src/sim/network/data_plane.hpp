@@ -24,7 +24,6 @@ struct FlyingBucket {
   std::int64_t bytes = 0;
   int tensors = 0;
   int arrived = 0;                      // ranks that gave it out
-  bool planned = false;
   PlanVote vote = PlanVote::run;      // the strongest
   MoveCost cost;
   std::int64_t copies_ns = 0;           // the host starts copies; nothing moves meanwhile
@@ -36,9 +35,9 @@ class DataPlane {
  public:
   // Buckets start when `ranks` have given them out and cost what they cost among `priced`.
   DataPlane(const Network& network, int ranks, int priced, int ranks_per_host,
-            const plan::Planner& planner, std::int64_t join_bytes = 0)
+            const plan::Planner& planner)
       : network_(network), ranks_(ranks), priced_(priced), ranks_per_host_(ranks_per_host),
-        planner_(planner), join_bytes_(join_bytes) {}
+        planner_(planner) {}
 
   // A rank's order gave out these responses in one call. Returns how many buckets they make. A
   // planned response is a bucket by itself; the others are one round, which is planned once for all
@@ -64,12 +63,10 @@ class DataPlane {
   };
   Result<int> give_out_round(std::span<const Response> responses, std::int64_t now);
   Round plan(std::span<const Response> responses);
-  void join_front();
 
   const Network& network_;
   const int ranks_, priced_, ranks_per_host_;
   const plan::Planner& planner_;
-  const std::int64_t join_bytes_;       // of planned buckets that travel together
   std::map<std::uint64_t, Round> rounds_;  // by first sequence; dropped when all gave them out
   std::deque<FlyingBucket> flying_;
   std::uint64_t first_ = 0;             // index of flying_.front(): buckets ended so far

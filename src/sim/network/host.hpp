@@ -27,16 +27,20 @@ struct HostModel {
   double oversleep_probability = 0;
   double oversleep_mean_ms = 0;         // exponential
 
-  // Cores. In the first part of a step (the window) the input pipeline is busy as well.
+  // Cores. In the first part of a step (the window) the input pipeline is busy as well, which counts
+  // while the rank computes.
   double cores_per_rank = 4;
   double busy_threads = 1;              // of framework and input pipeline, in the window
-  double window = 0.5;                  // of the step's compute
+  double window = 0.5;                  // of a step that takes as long as the last one
   bool partitioned = false;             // scp: the engine has a core of its own
   // A thread that spins while the cores are fully in use takes its share of them: all threads share
   // what there are, and compute goes on as much slower. Beyond that it may occupy the core that the
   // next compute thread needs, and compute then stalls. This is how often that happens per
   // millisecond of spinning in the window.
   double displaced_per_ms = 0;
+  // What compute's threads may lose in a step before the device waits for them: it has work for so
+  // much longer than they need to hand it over.
+  double slack_us = 0;
 
   // Ranks that share the cores of their host (shared_core_sim.hpp); 0: each has its own, as above.
   int shared_cores = 0;

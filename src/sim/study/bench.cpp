@@ -35,6 +35,10 @@ SimResult StudyBench::run_as_is(const std::string& name, SimSettings settings) {
 
 void StudyBench::vary(SimSettings& settings) const {
   settings.seed = options_.seed;
+  vary_parameter(settings);
+}
+
+void StudyBench::vary_parameter(SimSettings& settings) const {
   const Parameter* varied = options_.varied;
   if (varied != nullptr && varied->scale != nullptr) varied->scale(settings, options_.factor);
 }

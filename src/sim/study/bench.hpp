@@ -23,7 +23,8 @@ class StudyBench {
   SimResult run_thinned(const std::string& name, SimSettings settings, int more = 1);
   // With the settings' own number of ranks and iterations.
   SimResult run_as_is(const std::string& name, SimSettings settings);
-  // What the options halve or double, and the seed.
+  // What the options halve or double; the same, and the seed.
+  void vary_parameter(SimSettings& settings) const;
   void vary(SimSettings& settings) const;
 
   void row(std::string figure, std::string unit, double low, double high, double simulated,

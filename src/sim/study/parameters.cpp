@@ -3,6 +3,7 @@
 #include "sim/study/parameters.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/simulation.hpp"
 #include "sim/study/paper003.hpp"
@@ -14,6 +15,7 @@ void scale_compute(SimSettings& s, double x) {
   for (WorkloadTensor& tensor : s.workload.tensors) tensor.ready_us *= x, tensor.forward_us *= x;
   s.workload.compute_us *= x;
   s.workload.forward_us *= x;
+  s.host.slack_us *= x;
 }
 
 const Parameter kOfSteps[] = {
@@ -44,13 +46,19 @@ const Parameter kOfSteps[] = {
      [](SimSettings& s, double x) { s.host.stall_probability *= x; }},
     {"length of a stall", "assumed: tens of ms, paper 001 III-D",
      [](SimSettings& s, double x) { s.host.stall_mean_ms *= x; }},
+    {"threads of input that need cores", "assumed: the pipeline fills its cores",
+     [](SimSettings& s, double x) { s.host.busy_threads *= x; }},
+    {"cycle", "paper 001 III-B: Horovod's default",
+     [](SimSettings& s, double x) {
+       s.tuning.cycle = Nanos(std::llround(static_cast<double>(s.tuning.cycle.count()) * x));
+     }},
     {"displacements per ms spun", "fitted: TOPO of ResNet-50, paper 001",
      [](SimSettings& s, double x) { s.host.displaced_per_ms *= x; }},
     {"probability of oversleeping", "assumed",
      [](SimSettings& s, double x) { s.host.oversleep_probability *= x; }},
     {"length of oversleeping", "paper 001 III-D: up to tens of ms",
      [](SimSettings& s, double x) { s.host.oversleep_mean_ms *= x; }},
-    {"window", "paper 001 V-B",
+    {"window", "paper 001 V-B, a share of the step",
      [](SimSettings& s, double x) { s.host.window = std::min(1.0, s.host.window * x); }},
     {"wake-up of a thread", "usual",
      [](SimSettings& s, double x) { s.host.wake_us *= x; }},

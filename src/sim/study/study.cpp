@@ -25,6 +25,7 @@ void oversleep(StudyBench& bench) {
                              {"topo", "event", 0, 0}};
   for (const Case& each : kCases) {
     SimSettings s = oversleep_settings(each.order, each.pacing);
+    bench.vary_parameter(s);
     auto result = simulate(s);
     if (!result.ok() || !result->failure.ok()) {
       bench.status = result.ok() ? result->failure : result.status();
@@ -74,9 +75,9 @@ constexpr Entry kStudies[] = {
     {{"paper000-further", "groups with and without a cache, algorithms, two more models: Summit"},
      study_paper000_further, 17},
     {{"paper001", "GS, NBCS, SCP, TOPO against load imbalance: Summit, 96 to 24,576 GPUs"},
-     study_paper001, 11},
+     study_paper001, 20},
     {{"paper001-models", "TOPO for eight other networks, 96 to 24,576 GPUs"},
-     study_paper001_models, 64},
+     study_paper001_models, 72},
     {{"paper001-strong", "TOPO with a global batch of 24,576"}, study_paper001_strong, 10},
     {{"paper002", "HEP-CNN and CosmoGAN on 2,048 KNL nodes; time to a loss"}, study_paper002, 13},
     {{"paper003", "merged, wfbp and single: 8 and 64 nodes with K80s over 10GbE", false, false},
@@ -129,7 +130,7 @@ SimSettings summit_settings() {
   s.host.jitter_sigma = 0.01;
   s.host.stall_probability = 3e-4;
   s.host.stall_mean_ms = 15;
-  s.host.displaced_per_ms = 2.4e-5;
+  s.host.displaced_per_ms = 1e-6;
   s.host.oversleep_probability = 0.01;
   s.host.oversleep_mean_ms = 6;
   s.host.parse_ns_per_byte = 30;

@@ -6,35 +6,23 @@
 #include <cmath>
 
 #include "base/data/text.hpp"
-#include "plan/iteration/iteration.hpp"
+#include "plan/iteration/graph.hpp"
 #include "plan/planner.hpp"
-#include "sim/network/collective_cost.hpp"
 #include "sim/study/metrics.hpp"
+#include "sim/timeline/arranger.hpp"
+#include "sim/virtual_time.hpp"
 
 namespace unisono::sim {
 namespace {
 
 // It needs a choice of methods, of which there is one here.
 constexpr std::string_view kOfCodecs = "merged-methods";
-// The exact planners try pairs of tensors: beyond this they take minutes.
-constexpr std::size_t kPairsMax = 100'000;
-
-using PriceOf = MoveCost (*)(const Network&, std::int64_t, int, int);
-
-// A cost that is asked for many times, as points between which it is straight: eight to a doubling.
-plan::PointsCost sampled(const SimSettings& s, PriceOf price) {
-  std::vector<plan::PointsCost::Point> points;
-  const auto most = static_cast<double>(s.workload.bytes());
-  for (double at = 1; ; at = std::min(at * 1.0905077326652577, most)) {  // 2^(1/8)
-    const auto bytes = static_cast<std::int64_t>(at);
-    if (points.empty() || bytes > points.back().bytes) {
-      const MoveCost cost = price(s.network, bytes, s.ranks, s.host.ranks_per_host);
-      points.push_back({bytes, 1e-6 * cost.total_us()});
-    }
-    if (at >= most) break;
-  }
-  return plan::PointsCost(std::move(points));
-}
+// These try pairs of tensors: beyond this they take minutes, or all memory.
+struct PairsMax {
+  std::string_view planner;
+  std::size_t tensors;
+};
+constexpr PairsMax kPairsMax[] = {{"merged", 100'000}, {"two-phase", 100'000}, {"priority", 20'000}};
 
 // Tensors as planners read them: how long the forward pass computes between a tensor and the next
 // one that it needs. They take the forward pass to be the backward order reversed; where a trace
@@ -55,65 +43,85 @@ std::vector<plan::IterationTensor> tensors_of(const SimSettings& s) {
   return tensors;
 }
 
-// When each tensor may be used.
-std::vector<double> arrivals(const plan::Arrangement& made, std::size_t count) {
-  std::vector<double> at(count, made.finish_s);
-  if (!made.parts.empty()) {
-    for (const plan::TimedBucket& whole : made.buckets) at[whole.begin] = whole.end_s;
-  }
-  for (const plan::TimedBucket& gather : made.gathers) {
-    std::fill(at.begin() + static_cast<std::ptrdiff_t>(gather.begin),
-              at.begin() + static_cast<std::ptrdiff_t>(gather.end), gather.end_s);
-  }
-  return at;
-}
+// What a planner makes of a step.
+struct Sent {
+  std::vector<double> arrival_s;        // by tensor
+  bool each_by_itself = false;          // the next forward pass waits for each tensor alone
+  MoveCost cost;                        // of all collectives together
+  std::size_t collectives = 0;
 
-// How long the next step has to wait, beyond the end of compute.
-double waited_us(const Workload& workload, const plan::Arrangement& made) {
-  const bool piecewise = !made.parts.empty() || !made.gathers.empty();
-  const std::vector<double> arrival = arrivals(made, workload.tensors.size());
-  double waited = 0;
-  for (std::size_t i = 0; i < arrival.size(); ++i) {
-    const double needed = piecewise ? workload.tensors[i].forward_us : 0;
-    waited = std::max(waited, 1e6 * arrival[i] - workload.compute_us - needed);
-  }
-  return waited;
-}
-
-// What all collectives of the step cost together, divided as the network's model divides them.
-MoveCost cost_of(const SimSettings& s, const plan::Arrangement& made) {
-  MoveCost sum;
-  const auto add = [&](std::int64_t bytes, PriceOf price) {
+  void add(const SimSettings& s, std::int64_t bytes, PriceOf price) {
     const MoveCost each = price(s.network, bytes, s.ranks, s.host.ranks_per_host);
-    sum.latency_us += each.latency_us;
-    sum.bandwidth_us += each.bandwidth_us;
-  };
+    cost.latency_us += each.latency_us;
+    cost.bandwidth_us += each.bandwidth_us;
+    ++collectives;
+  }
+};
+
+Sent sent_by(const SimSettings& s, const plan::Arrangement& made) {
+  Sent sent;
+  sent.arrival_s.assign(s.workload.tensors.size(), made.finish_s);
+  sent.each_by_itself = !made.gathers.empty();
+  for (const plan::TimedBucket& gather : made.gathers) {
+    for (std::size_t i = gather.begin; i < gather.end; ++i) sent.arrival_s[i] = gather.end_s;
+  }
   const auto bytes_of = [&](const plan::TimedBucket& bucket) {
     std::int64_t bytes = 0;
     for (std::size_t i = bucket.begin; i < bucket.end; ++i) bytes += s.workload.tensors[i].bytes;
     return bytes;
   };
-  for (const plan::TimedPart& part : made.parts) add(part.bytes, allreduce_cost);
-  if (!made.parts.empty()) return sum;
   const PriceOf whole = made.gathers.empty() ? allreduce_cost : reducescatter_cost;
-  for (const plan::TimedBucket& bucket : made.buckets) add(bytes_of(bucket), whole);
-  for (const plan::TimedBucket& gather : made.gathers) add(bytes_of(gather), allgather_cost);
-  return sum;
+  for (const plan::TimedBucket& bucket : made.buckets) sent.add(s, bytes_of(bucket), whole);
+  for (const plan::TimedBucket& gather : made.gathers) sent.add(s, bytes_of(gather), allgather_cost);
+  return sent;
 }
 
-SimResult summary(const SimSettings& s, const plan::Arrangement& made) {
+// As the engine sends what a schedule hands over: parts of tensors, small ones joined (graph.hpp).
+Sent sent_by_urgency(const SimSettings& s, const plan::SizeCost& transfer) {
+  IterationGraph graph;
+  for (const WorkloadTensor& part : s.workload.tensors) {
+    graph.units.push_back({.ready_ns = to_ns(part.ready_us), .bytes = part.bytes,
+                           .priority = part.priority});
+  }
+  graph.edges = IterationEdges(graph.units.size());
+  Sent sent;
+  sent.arrival_s.resize(graph.units.size());
+  sent.each_by_itself = true;
+  double free_s = 0;
+  for (const auto& bucket : make_sim_arranger(s, s.ranks)->arrange(graph)) {
+    std::int64_t bytes = 0, ready_ns = 0;
+    for (const std::uint32_t unit : bucket) {
+      bytes += graph.units[unit].bytes;
+      ready_ns = std::max(ready_ns, graph.units[unit].ready_ns);
+    }
+    free_s = std::max(free_s, 1e-9 * static_cast<double>(ready_ns)) + transfer.seconds(bytes);
+    for (const std::uint32_t unit : bucket) sent.arrival_s[unit] = free_s;
+    sent.add(s, bytes, allreduce_cost);
+  }
+  return sent;
+}
+
+// How long the next step has to wait, beyond the end of compute.
+double waited_us(const Workload& workload, const Sent& sent) {
+  double waited = 0;
+  for (std::size_t i = 0; i < sent.arrival_s.size(); ++i) {
+    const double needed = sent.each_by_itself ? workload.tensors[i].forward_us : 0;
+    waited = std::max(waited, 1e6 * sent.arrival_s[i] - workload.compute_us - needed);
+  }
+  return waited;
+}
+
+SimResult summary(const SimSettings& s, const Sent& sent) {
   SimResult result;
   const double compute_ms = s.workload.compute_us * 1e-3;
   result.steps = 1;
-  result.exposed_ms = 1e-3 * waited_us(s.workload, made);
+  result.exposed_ms = 1e-3 * waited_us(s.workload, sent);
   result.step_ms = result.step_p10_ms = result.step_p90_ms = compute_ms + result.exposed_ms;
   result.efficiency = compute_ms / result.step_ms;
-  result.buckets = static_cast<double>(
-      made.parts.empty() ? made.buckets.size() + made.gathers.size() : made.parts.size());
-  const MoveCost cost = cost_of(s, made);
-  const double all = std::max(cost.total_us(), 1e-9);
-  result.latency_ms = result.exposed_ms * cost.latency_us / all;
-  result.bandwidth_ms = result.exposed_ms * cost.bandwidth_us / all;
+  result.buckets = static_cast<double>(sent.collectives);
+  const double all = std::max(sent.cost.total_us(), 1e-9);
+  result.latency_ms = result.exposed_ms * sent.cost.latency_us / all;
+  result.bandwidth_ms = result.exposed_ms * sent.cost.bandwidth_us / all;
   result.limited_by = limit_of(result);
   return result;
 }
@@ -130,10 +138,10 @@ Status check_timeline(const SimSettings& s) {
   if (std::find(known.begin(), known.end(), s.planner) == known.end()) {
     return refused(cat("no planner \"", s.planner, "\" on a timeline; one of ", join_text(known)));
   }
-  const bool pairs = s.planner == "merged" || s.planner == "two-phase";
-  if (pairs && s.workload.tensors.size() > kPairsMax) {
-    return refused(cat("planner ", s.planner, " tries pairs of tensors, and ",
-                     s.workload.tensors.size(), " are too many; at most ", kPairsMax));
+  for (const auto& [planner, most] : kPairsMax) {
+    if (s.planner != planner || s.workload.tensors.size() <= most) continue;
+    return refused(cat("planner ", planner, " tries pairs of tensors, and ",
+                       s.workload.tensors.size(), " are too many; at most ", most));
   }
   return {};
 }
@@ -148,23 +156,32 @@ std::vector<std::string_view> timeline_planners() {
   return names;
 }
 
-bool only_on_timeline(std::string_view planner) {
+bool arranges_iterations(std::string_view planner) {
   const auto known = timeline_planners();
   return std::find(known.begin(), known.end(), planner) != known.end() &&
          find_row(plan::planner_table(), planner) == nullptr;
 }
 
+bool only_on_timeline(std::string_view planner) {
+  return arranges_iterations(planner) && plan::make_arranger(planner, {}, {}) == nullptr;
+}
+
 Result<SimResult> timeline_step(const SimSettings& s) {
   if (Status bad = check_timeline(s); !bad.ok()) return bad;
-  const plan::PointsCost transfer = sampled(s, allreduce_cost);
-  const plan::PointsCost scatter = sampled(s, reducescatter_cost);
-  const plan::PointsCost gather = sampled(s, allgather_cost);
+  const plan::PointsCost transfer = sampled_cost(s, s.ranks, allreduce_cost);
+  if (s.planner == "priority") {
+    SimSettings parts = s;
+    parts.workload = as_submitted(s.workload, s.planner);
+    return summary(parts, sent_by_urgency(parts, transfer));
+  }
+  const plan::PointsCost scatter = sampled_cost(s, s.ranks, reducescatter_cost);
+  const plan::PointsCost gather = sampled_cost(s, s.ranks, allgather_cost);
   const plan::Method methods[] = {{"none", &transfer}};
   const std::vector<plan::IterationTensor> tensors = tensors_of(s);
   plan::IterationSettings settings;
   settings.fusion_bytes = s.fusion_bytes;
   const auto planner = plan::make_iteration_planner(s.planner, settings);
-  return summary(s, planner->arrange({tensors, methods, &scatter, &gather}));
+  return summary(s, sent_by(s, planner->arrange({tensors, methods, &scatter, &gather})));
 }
 
 }  // namespace unisono::sim

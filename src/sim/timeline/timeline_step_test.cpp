@@ -58,10 +58,20 @@ TEST(Timeline, WhatTheForwardPassNeedsLateMayArriveLate) {
   // The last layer is needed 1 ms into the next forward pass, so only the first one is waited for.
   SimSettings s = by_hand("priority");
   s.workload.tensors[0].ready_us = 3000;
-  const double transfer_ms = 1e-3 * allreduce_cost(s.network, 1000, 2, 1).total_us();
+  for (WorkloadTensor& tensor : s.workload.tensors) tensor.bytes = 3 << 20;  // do not fit together
+  const double transfer_ms = 1e-3 * allreduce_cost(s.network, 3 << 20, 2, 1).total_us();
   EXPECT_NEAR(timed(s).exposed_ms, std::max(transfer_ms, 2 * transfer_ms - 1), 1e-6);
   s.planner = "wfbp";
   EXPECT_NEAR(timed(s).exposed_ms, 2 * transfer_ms, 1e-6);
+}
+
+TEST(Timeline, PrioritySendsSmallTensorsThatAreReadyTogetherAsOne) {
+  SimSettings s = by_hand("priority");
+  s.workload.tensors[0].ready_us = 3000;
+  EXPECT_EQ(timed(s).buckets, 1);
+  s.workload.tensors[0].bytes = 9 << 20;  // two whole partitions and 1 MiB
+  EXPECT_EQ(timed(s).buckets, 4);       // what is less urgent does not overtake, so it joins nothing
+  EXPECT_LT(timed(resnet("priority")).buckets, 100);
 }
 
 TEST(Timeline, WithoutForwardTimesEverythingIsNeededAtOnce) {
@@ -69,7 +79,7 @@ TEST(Timeline, WithoutForwardTimesEverythingIsNeededAtOnce) {
   s.workload.forward_us = 0;
   for (WorkloadTensor& tensor : s.workload.tensors) tensor.ready_us = 3000, tensor.forward_us = 0;
   const SimResult urgent = timed(s);
-  s.planner = "wfbp";
+  s.planner = "single";
   EXPECT_NEAR(urgent.step_ms, timed(s).step_ms, 1e-6);
 }
 
@@ -114,7 +124,8 @@ TEST(Timeline, KnowsWhichPlannersRoundsDoNotHave) {
     EXPECT_FALSE(only_on_timeline(row.name)) << row.name;
   }
   for (const char* name : {"merged-greedy", "merged", "two-phase", "priority"}) {
-    EXPECT_TRUE(only_on_timeline(name)) << name;
+    EXPECT_TRUE(arranges_iterations(name)) << name;
+    EXPECT_EQ(only_on_timeline(name), name == std::string_view("two-phase")) << name;
   }
   EXPECT_FALSE(only_on_timeline("no such planner"));
 }

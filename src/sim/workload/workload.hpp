@@ -21,6 +21,7 @@ struct WorkloadTensor {
   // Since the step began: when the forward pass comes to its layer, so that the next step can begin
   // before the tensor has arrived. 0 where nothing is known, which means needed at once.
   double forward_us = 0;
+  std::int32_t priority = 0;            // larger is more urgent
 };
 
 struct Workload {

@@ -196,8 +196,13 @@ class Topo final : public Order {
       library_.drop(*plan);
       progress_.drop(*plan);
     }
-    // What was between the iterations of a plan that is no more is part of others now.
-    if (!heard.broken.empty()) learn_.restart();
+    // What was between the iterations of a plan that is no more is part of others now. A program
+    // that uses a name for two operations would have every plan broken by the next iteration.
+    if (!heard.broken.empty()) {
+      learn_.restart();
+      doublings_ = std::min(doublings_ + 1, policy_.doublings_max);
+      wanted_ = std::max(1, settings_.learn_steps) << doublings_;
+    }
     const int equal = state_ != State::learning ? learn_.unwatched(response)
                       : heard.known             ? learn_.answered_by_plan(response)
                                                 : learn_.answered(response);

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "model/response.hpp"
 #include "order/topo/plan.hpp"
 

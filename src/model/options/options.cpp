@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Long because one table holds every option, and what reads it stands beside it.
 // The one table of options. Names, variables, documentation and agreement are all read from it.
 // Long because it is that table: most of it is a row for each option, with its sentence.
 #include "unisono/options.hpp"

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/testing/effort.hpp"
 #include "sim/study/study.hpp"
 
 namespace unisono::sim {
@@ -115,8 +115,7 @@ TEST(Paper001Strong, EveryRowIsWhatItWas) {
 }
 
 TEST(Paper001Models, EveryRowIsWhatItWas) {
-  // Takes a quarter of a minute: of the long run.
-  if (std::getenv("UNISONO_SEED_FACTOR") == nullptr) GTEST_SKIP();
+  if (!has_time()) GTEST_SKIP() << "takes a quarter of a minute; make test-long runs it";
   constexpr Held kHeld[] = {
       {"ResNet-18: greatest gain", 34.7, 52.04},
       {"ResNet-34: greatest gain", 19.65, 29.47},

@@ -40,7 +40,7 @@ UNISONO = ROOT / ".venv" / "bin" / "unisono"
 BODY = """
 import sys, time, numpy as np
 size, times = int(sys.argv[1]), int(sys.argv[2])
-WARM = 14  # in the first operations of a size algorithms may be on trial
+WARM = 24  # in the first operations of a size algorithms may be on trial
 {start}
 data = np.ones(size // 4, np.float32)
 for turn in range(times + WARM):

@@ -194,7 +194,7 @@ void Selector::learn(const Choice& choice, const TrialResult& result) {
   }
   const std::string_view known = algorithm_numbered(result.remembered);
   const bool over = std::all_of(state.candidates.begin(), state.candidates.end(),
-                                [](const Tried& each) { return each.runs >= kRunsEach; });
+                                [&](const Tried& each) { return each.runs >= runs_each(choice.of); });
   const auto kept = std::find_if(state.candidates.begin(), state.candidates.end(),
                                  [&](const Tried& each) { return each.algorithm == known; });
   if (kept != state.candidates.end()) {
@@ -207,7 +207,8 @@ void Selector::learn(const Choice& choice, const TrialResult& result) {
     int runs = 0;
     for (const Tried& each : state.candidates) runs += each.runs;
     state.reason = cat("on trial, after ", runs, " of ",
-                       state.candidates.size() * std::size_t{kRunsEach}, " runs");
+                       state.candidates.size() * static_cast<std::size_t>(runs_each(choice.of)),
+                       " runs");
   }
   explain(choice.of, state);
 }
@@ -224,7 +225,7 @@ void Selector::freeze(State& state, const SizeClass& of) {
   state.frozen = true;
   state.reason = by_chance
                      ? cat("usual at this size, and ", fastest->algorithm, " is not clearly faster")
-                     : cat("the fastest of ", state.candidates.size(), " in ", kRunsEach,
+                     : cat("the fastest of ", state.candidates.size(), " in ", runs_each(of),
                            " runs each",
                            fastest == state.candidates.begin() ? ", as predicted" : "");
   // Later classes build on what these took; what was corrected already is corrected further.

@@ -84,7 +84,12 @@ class Selector {
   // emulated network if there is one; 0 when nothing was measured.
   double predict_s(std::size_t bytes) const;
 
-  static constexpr int kRunsEach = 3;
+  // How often each candidate of a class is tried. What takes microseconds is easily disturbed, and
+  // costs little to repeat.
+  static constexpr int runs_each(const SizeClass& of) {
+    constexpr int kShortPower = 17;         // below 128 KiB
+    return of.power <= kShortPower ? 7 : 3;
+  }
   // What the fixed rules say is kept unless another is faster by more than chance.
   static constexpr double kByChance = 1.05;
 

@@ -83,10 +83,15 @@ TEST(Selector, TriesAFewAndKeepsTheFastest) {
   const auto tried = try_all(chooser, 1 << 20, {{second, 0.5}});
   EXPECT_GE(tried.size(), 2u);
   EXPECT_LE(tried.size(), cost::kCandidatesMax);
-  for (const auto& [name, times] : tried) EXPECT_EQ(times, Selector::kRunsEach) << name;
+  for (const auto& [name, times] : tried) EXPECT_EQ(times, 3) << name;
   EXPECT_EQ(chooser.choose(1 << 20).algorithm, second);
   EXPECT_EQ(chooser.choose((2 << 20) - 4).algorithm, second) << "of the same class";
   EXPECT_TRUE(chooser.choose(2 << 20).trial) << "of another class";
+}
+
+TEST(Selector, TriesWhatIsShortMoreOften) {
+  Chooser chooser(4);
+  for (const auto& [name, times] : try_all(chooser, 16 << 10, {})) EXPECT_EQ(times, 7) << name;
 }
 
 TEST(Selector, SaysWhatItTriedAndWhy) {

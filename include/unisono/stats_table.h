@@ -21,6 +21,7 @@
   COUNT(buckets_below_1m, "from 64 KiB to less than 1 MiB")                                       \
   COUNT(buckets_below_16m, "from 1 MiB to less than 16 MiB")                                      \
   COUNT(buckets_from_16m, "of 16 MiB and more")                                                   \
+  COUNT(buckets_at_once, "the most buckets of a process set that were on their way together")     \
   COUNT(operations, "operations that succeeded")                                                  \
   COUNT(operations_failed, "operations that failed")                                              \
   COUNT(cache_hits, "requests that the response cache knew")                                      \

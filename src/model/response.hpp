@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/data/bytes.hpp"
+#include "model/iteration/bucket_method.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 
@@ -35,6 +36,10 @@ struct Response {
   std::vector<std::uint32_t> absent;
   bool planned = false;                 // by topo: nobody was asked. Local, never encoded
   PlanVote vote = PlanVote::run;      // of this member, when planned. Local, never encoded
+  // Planned, and its position is beyond the end of the plan: this member takes part only so that
+  // others who came as far in that channel see the end there. Local, never encoded.
+  bool closing = false;
+  BucketMethod method;                  // when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
 

@@ -21,6 +21,8 @@ Response empty_part(const Response& whole) {
   part.absent = whole.absent;
   part.planned = whole.planned;
   part.vote = whole.vote;
+  part.closing = whole.closing;
+  part.method = whole.method;
   part.value = whole.value;
   return part;
 }

@@ -25,6 +25,7 @@ struct Channel {
   std::unique_ptr<BucketRun> run;
   bool lent = false;                        // the run is with the mover
   Time begun, packed, joined;               // of the run; joined is kNever until all are there
+  std::uint64_t closed = UINT64_MAX;        // the epoch whose plan has ended in this channel
   Time held_until = kNever;                 // moved, but an emulated network still has it
 
   Channel() = default;
@@ -41,6 +42,10 @@ struct Channel {
   // The size of the bucket that runs or comes next; the channel is not drained.
   std::size_t next_bytes() const {
     return run != nullptr ? run->bucket().bytes : queue.front().bytes;
+  }
+  // The epoch of the bucket that runs or comes next; the channel is not drained.
+  std::uint64_t next_epoch() const {
+    return run != nullptr ? run->bucket().epoch : queue.front().epoch;
   }
   bool drained() const { return run == nullptr && queue.empty(); }
 

@@ -78,6 +78,7 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   settings.bucket_bytes_max = std::min(
       settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
   settings.graphs = parts_.shared.graphs;
+  settings.channels = static_cast<std::uint32_t>(channels.size());
   auto order = order::make_order(parts_.shared.options->order, members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{

@@ -45,6 +45,9 @@ struct SetParts {
   SetHost* host = nullptr;
 };
 
+// What the order said, as one number.
+std::uint64_t digest_of(const Response& response);
+
 class SetRunner {
  public:
   explicit SetRunner(SetParts parts);
@@ -82,8 +85,10 @@ class SetRunner {
  private:
   bool negotiate(Time now);
   void report_order(bool planned);
-  void log_order(const Response& response);
+  void log_order(std::uint64_t response_digest);
+  void log_ran(const Response& response);
   void enqueue(std::vector<Response> responses);
+  std::size_t channel_of(const Bucket& bucket) const;
   bool advance_channels(Time now, std::size_t max_bytes);
   bool advance(run::Channel& channel, Time now, std::size_t max_bytes);
   bool start_next(run::Channel& channel, Time now);
@@ -93,7 +98,10 @@ class SetRunner {
   void end_run(run::Channel& channel, Time now);
   void finish(const run::Channel& channel, run::BucketRun& run);
   void complete(const run::Channel& channel, run::BucketRun& run);
-  void drop_planned(std::uint64_t last_bucket);
+  static void close_plan(run::Channel& channel, std::uint64_t epoch);
+  std::size_t under_way() const;
+  bool in_plan_before(std::uint64_t epoch) const;
+  void fail_agreed();
   void ended(const Bucket& bucket, PlanVote vote, Time now);
   void tell_ended(Time now);
   void fail_tensors(const Response& response, const Status& status);
@@ -105,17 +113,22 @@ class SetRunner {
   bool negotiate_ = false;                  // something new for the order to look at
   bool stopped_ = false;
   bool reported_planned_ = false;           // as the last report says
-  bool plan_over_ = false;                  // and the order has yet to hear of it
+  bool plan_over_ = false;                  // and nothing has come since but what closes channels
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;
+  std::uint64_t epoch_ = 0;                 // plans that have ended, and are not the newest
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
   Nanos waited_{0};                         // all of them together
   order::OrderOutput output_;
+  std::vector<Response> failures_;          // agreed on, while a plan before may hold the tensors
   // Responses that have not ended, in their order. A group that was cut ends with its last part.
   struct Unended {
     std::uint64_t sequence;
     std::size_t parts;
     PlanVote vote;
+    std::uint64_t digest;                   // of what was planned, until it has run and is logged
+    std::uint64_t bucket = 0;               // the last one of it
+    bool planned = false, ran = false;
   };
   std::deque<Unended> unended_;
 };

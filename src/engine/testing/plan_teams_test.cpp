@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "base/data/rng.hpp"
 #include "base/data/text.hpp"
@@ -181,9 +182,9 @@ void run_rank(Engine& engine, const Program& program, std::uint64_t seed, std::b
   EXPECT_EQ(runner.step(0).size(), program.tensors.size());
 }
 
-void run_program(std::uint64_t seed, std::int64_t teams) {
+void run_program(std::uint64_t seed, std::int64_t teams, bool by_messages) {
   const Program program(seed);
-  SCOPED_TRACE(cat("seed ", seed, ", ", teams, " teams"));
+  SCOPED_TRACE(cat("seed ", seed, ", ", teams, " teams", by_messages ? " by messages" : ""));
   Options options;
   options.teams = teams;
   options.order = "topo";
@@ -195,16 +196,51 @@ void run_program(std::uint64_t seed, std::int64_t teams) {
   run_ranks(program.ranks, [&](Engine& engine) {
     SCOPED_TRACE(cat("seed ", seed, ", ", teams, " teams, rank ", engine.rank()));
     run_rank(engine, program, seed, together, digests[static_cast<std::size_t>(engine.rank())]);
-  }, options);
+  }, options, by_messages ? 1 : 0);
   for (const std::uint64_t digest : digests) EXPECT_EQ(digest, digests.front());
 }
 
-class PlanTeams : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Teams, PlanTeams, testing::Values(1, 2, 3, 4));
+class PlanTeams : public testing::TestWithParam<std::tuple<int, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Teams, PlanTeams,
+                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Bool()));
 
 TEST_P(PlanTeams, SumsAreRightAndTheSequenceIsOne) {
+  const auto [teams, by_messages] = GetParam();
   for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed)
-    run_program(seed, GetParam());
+    run_program(seed, teams, by_messages);
+}
+
+// An emulated wire keeps each bucket so long that all that may travel together do.
+TEST_P(PlanTeams, AsManyPlannedBucketsAreOnTheirWayAsThereAreTeams) {
+  const auto [teams, by_messages] = GetParam();
+  Options options;
+  options.teams = teams;
+  options.order = "topo";
+  options.planner = "wfbp";
+  options.topo_patience_s = 30;
+  options.emulate = "alpha=2ms";
+  const auto team_count = static_cast<std::uint64_t>(teams);
+  std::barrier<> together(2);           // a rank that leaves ends the plan
+  run_ranks(2, [&](Engine& engine) {
+    std::vector<std::vector<float>> data(5, std::vector<float>(300));
+    const auto step = [&] {
+      std::vector<Ticket> tickets;
+      for (std::size_t t = 0; t < data.size(); ++t) {
+        data[t].assign(data[t].size(), static_cast<float>(engine.rank() + 1));
+        tickets.push_back(engine.allreduce<float>(cat("t", t), data[t], {.op = ReduceOp::sum}));
+      }
+      for (std::size_t t = 0; t < data.size(); ++t) {
+        ASSERT_TRUE(tickets[t].wait().ok());
+        for (const float value : data[t]) ASSERT_EQ(value, 3.0F);
+      }
+    };
+    for (int i = 0; i < 30; ++i) step();
+    const Stats stats = engine.stats();
+    EXPECT_TRUE(stats.order.planned) << stats.order.reason;
+    EXPECT_EQ(stats.order.buckets, 5u);
+    EXPECT_EQ(stats.buckets_at_once, team_count);
+    together.arrive_and_wait();
+  }, options, by_messages ? 1 : 0);
 }
 
 }  // namespace

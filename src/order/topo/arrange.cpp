@@ -93,18 +93,21 @@ IterationBuckets fill(const IterationGraph& graph, std::size_t bucket_bytes_max)
   return buckets;
 }
 
+// The channels take turns.
 std::shared_ptr<const TopoPlan> plan_of(const std::vector<TopoUnit>& units,
                                         const std::vector<Ranked>& ranked,
-                                        const IterationBuckets& buckets) {
+                                        const IterationBuckets& buckets, std::uint32_t channels) {
   std::vector<std::vector<Request>> planned;
+  std::vector<BucketMethod> methods(buckets.size());
   for (const auto& bucket : buckets) {
+    methods[planned.size()].channel = static_cast<std::uint32_t>(planned.size()) % channels;
     planned.emplace_back();
     for (const std::uint32_t u : bucket) {
       const TopoUnit& unit = units[ranked[u].unit];
       planned.back().insert(planned.back().end(), unit.begin(), unit.end());
     }
   }
-  return std::make_shared<const TopoPlan>(std::move(planned));
+  return std::make_shared<const TopoPlan>(std::move(planned), std::move(methods));
 }
 
 bool sound(const TopoGraph& graph) {
@@ -150,7 +153,7 @@ Arranged arrange(const std::vector<TopoUnit>& units,
   // What a planner got wrong is not followed.
   const bool arranged = !buckets.empty() && fault_of(graph, buckets).empty();
   if (!arranged) buckets = fill(graph, by.bucket_bytes_max);
-  Arranged made{plan_of(units, ranked, buckets), {}, {}};
+  Arranged made{plan_of(units, ranked, buckets, by.channels), {}, {}};
   if (!arranged) return made;
   for (const auto& bucket : buckets) {
     for (const std::uint32_t u : bucket) {
@@ -161,7 +164,8 @@ Arranged arrange(const std::vector<TopoUnit>& units,
   return made;
 }
 
-std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max) {
+std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max,
+                                        std::uint32_t channels) {
   if (!sound(graph)) return nullptr;
   const std::size_t count = graph.units.size();
   IterationEdges edges(count);
@@ -190,7 +194,7 @@ std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t buck
   std::sort(ranked.begin(), ranked.end());
   const Edge edge = [&](std::size_t a, std::size_t b) { return edges.has(a, b); };
   const IterationGraph made = graph_of(graph.units, ranked, edge);
-  return plan_of(graph.units, ranked, fill(made, bucket_bytes_max));
+  return plan_of(graph.units, ranked, fill(made, bucket_bytes_max), channels);
 }
 
 }  // namespace unisono::order

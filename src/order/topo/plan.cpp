@@ -63,7 +63,9 @@ bool same_operation(const Request& a, const Request& b) {
          a.group == b.group && a.group_size == b.group_size;
 }
 
-TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets) : buckets_(std::move(buckets)) {
+TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets, std::vector<BucketMethod> methods)
+    : buckets_(std::move(buckets)), methods_(std::move(methods)) {
+  methods_.resize(buckets_.size());
   std::uint32_t slot = 0;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     first_slots_.push_back(slot);
@@ -83,18 +85,28 @@ const TopoPlan::Place* TopoPlan::find(std::string_view name) const {
 
 void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
-  for (const auto& bucket : buckets_) {
-    out.put(static_cast<std::uint32_t>(bucket.size()));
-    for (const Request& request : bucket) encode_request(request, out);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    out.put(methods_[b].channel);
+    out.put_text(methods_[b].algorithm);
+    out.put_text(methods_[b].codec);
+    out.put(static_cast<std::uint32_t>(buckets_[b].size()));
+    for (const Request& request : buckets_[b]) encode_request(request, out);
   }
 }
 
-std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
+std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
+                                                 std::uint32_t channels) {
   const auto count = in.get<std::uint32_t>();
   if (!in.can_hold(count, sizeof(std::uint32_t)) || count == 0) return nullptr;
   std::vector<std::vector<Request>> buckets(count);
+  std::vector<BucketMethod> methods(count);
   std::set<std::string> names;
-  for (auto& bucket : buckets) {
+  for (std::size_t b = 0; b < count; ++b) {
+    auto& bucket = buckets[b];
+    methods[b].channel = in.get<std::uint32_t>();
+    methods[b].algorithm = in.get_text();
+    methods[b].codec = in.get_text();
+    if (methods[b].channel >= channels) return nullptr;
     const auto size = in.get<std::uint32_t>();
     if (!in.can_hold(size, kRequestBytesMin)) return nullptr;
     for (std::uint32_t i = 0; i < size && in.ok(); ++i) {
@@ -103,7 +115,8 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
     }
     if (!in.ok() || !well_formed(bucket, set)) return nullptr;
   }
-  return in.finished() ? std::make_shared<const TopoPlan>(std::move(buckets)) : nullptr;
+  if (!in.finished()) return nullptr;
+  return std::make_shared<const TopoPlan>(std::move(buckets), std::move(methods));
 }
 
 std::shared_ptr<const TopoPlan> TopoPool::share(std::shared_ptr<const TopoPlan> plan) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/data/bytes.hpp"
+#include "model/iteration/bucket_method.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 
@@ -34,8 +35,9 @@ std::uint64_t signature_of(const Request& request);
 
 class TopoPlan {
  public:
-  // `buckets` are valid: see decode().
-  explicit TopoPlan(std::vector<std::vector<Request>> buckets);
+  // `buckets` are valid: see decode(). Methods are by bucket; none: all by the default one.
+  explicit TopoPlan(std::vector<std::vector<Request>> buckets,
+                    std::vector<BucketMethod> methods = {});
   TopoPlan(const TopoPlan&) = delete;
   TopoPlan& operator=(const TopoPlan&) = delete;
 
@@ -49,14 +51,17 @@ class TopoPlan {
   std::size_t size() const { return buckets_.size(); }
   std::size_t slots() const { return places_.size(); }
   const std::vector<Request>& bucket(std::size_t index) const { return buckets_[index]; }
+  const BucketMethod& method(std::size_t index) const { return methods_[index]; }
   std::uint32_t first_slot(std::size_t index) const { return first_slots_[index]; }
   std::uint64_t hash() const { return hash_; }
   void encode(ByteWriter& out) const;
-  // Null when the bytes are not a whole, valid plan of the set.
-  static std::shared_ptr<const TopoPlan> decode(ByteReader& in, SetId set);
+  // Null when the bytes are not a whole, valid plan of the set, which has that many channels.
+  static std::shared_ptr<const TopoPlan> decode(ByteReader& in, SetId set,
+                                                std::uint32_t channels = 1);
 
  private:
   std::vector<std::vector<Request>> buckets_;
+  std::vector<BucketMethod> methods_;
   std::vector<std::uint32_t> first_slots_;
   std::unordered_map<std::string_view, Place> places_;  // keys live in the buckets
   std::uint64_t hash_ = 0;

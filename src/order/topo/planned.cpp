@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/data/text.hpp"
@@ -53,16 +54,42 @@ void PlannedRun::negotiate(Time now, std::vector<Response>& responses) {
 }
 
 void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
-  if (vote != PlanVote::run) stopped_at_ = slots_.next();
+  const std::uint64_t position = slots_.next();
+  slots_.give_out();
+  responses.push_back(response_at(position, vote));
+  if (vote != PlanVote::run) {
+    stopped_at_ = position;
+    close(first_sequence_ + position, responses);
+  }
+  if (vote == PlanVote::run && drift_ && !drifted_ && slots_.between_iterations()) {
+    drifted_ = drift_->passed(slots_.submitted());
+  }
+}
+
+Response PlannedRun::response_at(std::uint64_t position, PlanVote vote) const {
+  const std::size_t bucket = position % slots_.plan().size();
   Response response;
-  response.sequence = first_sequence_ + slots_.next();
-  response.tensors = slots_.give_out();
+  response.sequence = first_sequence_ + position;
+  response.tensors = slots_.plan().bucket(bucket);
   response.set = response.tensors.front().set;
   response.planned = true;
   response.vote = vote;
-  responses.push_back(std::move(response));
-  if (vote == PlanVote::run && drift_ && !drifted_ && slots_.between_iterations()) {
-    drifted_ = drift_->passed(slots_.submitted());
+  response.method = slots_.plan().method(bucket);
+  return response;
+}
+
+void PlannedRun::close(std::uint64_t sequence, std::vector<Response>& responses) {
+  if (std::exchange(closed_, true)) return;
+  const TopoPlan& plan = slots_.plan();
+  const std::uint64_t end = sequence - first_sequence_;
+  std::vector<std::uint32_t> met;
+  for (std::uint64_t position = end; position < end + plan.size(); ++position) {
+    const std::uint32_t channel = plan.method(position % plan.size()).channel;
+    if (std::find(met.begin(), met.end(), channel) != met.end()) continue;
+    met.push_back(channel);
+    if (position < slots_.next()) continue;   // given out as any other
+    responses.push_back(response_at(position, PlanVote::abort));
+    responses.back().closing = true;
   }
 }
 

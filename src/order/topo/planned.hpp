@@ -12,6 +12,11 @@
 // unplanned or a nudge, when nothing happened for `grace`, or at once when no slot is filled; when
 // a member left, at once. The plan is over when the strongest vote of all members for a bucket is
 // not `run`: ended() learns it at the same position on every member.
+//
+// With several channels, buckets beyond that position may be on their way in the others. So whoever
+// stops also gives out, with abort, the first bucket beyond it in each of the other channels; so
+// does whoever learns of the end before it came so far. Then every channel ends with one bucket that
+// all members take part in and that nobody's tensors are touched by.
 // Thread: the owner's.
 #pragma once
 
@@ -52,6 +57,8 @@ class PlannedRun {
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
   Time deadline() const;
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
+  // The plan ended at this position: what this member still owes the channels it is behind in.
+  void close(std::uint64_t sequence, std::vector<Response>& responses);
   // Returns whether the plan is over.
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
@@ -77,6 +84,7 @@ class PlannedRun {
   bool hurried() const { return !extras_.empty() || nudge_ > slots_.next(); }
   Time stop_at() const;
   void give_out(PlanVote vote, std::vector<Response>& responses);
+  Response response_at(std::uint64_t position, PlanVote vote) const;
   std::vector<Request> in_order(Turned turned);
 
   PlanSlots slots_;
@@ -87,7 +95,7 @@ class PlannedRun {
   std::uint64_t nudge_ = 0;             // positions below this are to be given out soon
   std::optional<std::uint64_t> stopped_at_;
   std::optional<PlanDrift> drift_;
-  bool drifted_ = false;
+  bool drifted_ = false, closed_ = false;
   std::string missed_;                  // the tensor for which patience ran out here
   bool joining_ = false, member_left_ = false, impatient_ = false;
   Time active_at_;                      // when something last happened here

@@ -31,7 +31,7 @@ class Schedule {
  public:
   Schedule(Fault fault, std::uint64_t seed, std::size_t teams = 1)
       : fault_(fault), rng_(seed * 2654435761u + 17), members_(2 + static_cast<int>(rng_.below(3))),
-        tensors_(3 + rng_.below(4)), net_(members_, seed, maker(), teams) {}
+        tensors_(3 + rng_.below(4)), net_(members_, seed, maker(teams), teams) {}
 
   // Empty when all went well.
   std::string run() {
@@ -68,12 +68,13 @@ class Schedule {
  private:
   int pick() { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(members_))); }
 
-  TopoNet::Make maker() {
+  TopoNet::Make maker(std::size_t teams) {
     OrderSettings settings;
     settings.learn_steps = 1 + static_cast<int>(rng_.below(2));
     settings.tree_radix = 2;
     settings.stall_limit = Nanos(5'000'000'000);
     TopoPolicy policy;
+    policy.channels = static_cast<std::uint32_t>(teams);
     policy.bucket_bytes_max = std::size_t{16} << (4 * rng_.below(2));
     if (rng_.below(4) == 0) policy.given = given();
     if (rng_.below(2) == 0) {
@@ -243,7 +244,7 @@ TEST(TopoFault, ShapesChange) { run_seeds(Fault::shape, seeds()); }
 TEST(TopoFault, MembersJoinOrLeave) { run_seeds(Fault::members, seeds()); }
 TEST(TopoFault, StrategiesAreSwitched) { run_seeds(Fault::switches, seeds()); }
 
-// Responses of several channels end in any order; what ended early is told late.
+// Planned or not, responses of several channels end in any order; what ended early is told late.
 std::uint64_t team_seeds() { return std::max<std::uint64_t>(seeds() / 10, 20); }
 TEST(TopoTeams, NothingGoesWrong) { run_seeds(Fault::none, team_seeds(), true); }
 TEST(TopoTeams, TensorsMoreOrLess) { run_seeds(Fault::tensors, team_seeds(), true); }

@@ -4,10 +4,11 @@
 // time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
 //
 // The data plane runs the responses of a member through one or more channels, in each one after the
-// other; planned ones all share the first. An operation ends on a member when every member has come
-// to it; with a planned one all get the strongest vote. Orders are told of ends in sequence. What
-// is planned after a bucket whose vote was not run is thrown away, as an engine does. trouble()
-// names the first promise that was broken.
+// other; planned ones through the channel of their method. An operation ends on a member when every
+// member has come to it; with a planned one all get the strongest vote. Orders are told of ends in
+// sequence. In each channel, what is planned after a bucket whose vote was not run is thrown away,
+// and nothing that follows a plan begins before all channels are through with it, as in an engine.
+// trouble() names the first promise that was broken.
 //
 // Programs look at what has ended only where they wait for it: before an operation that comes after
 // another, before a name is used again, and at the end of a step. The orders are told so.
@@ -97,11 +98,20 @@ class TopoNet {
     PlanVote vote;
     std::string line;                   // for the log, once it ran or failed
   };
+  struct Queued {
+    Response response;
+    std::uint64_t epoch;                // plans that ended before it
+  };
+  struct Channel {
+    std::deque<Queued> queue;
+    std::uint64_t closed = UINT64_MAX;  // the epoch whose plan has ended here
+  };
   struct Member {
     std::unique_ptr<Order> order;
-    std::vector<std::deque<Response>> channels;
+    std::vector<Channel> channels;
     std::deque<Unended> unended;        // given out, in sequence
-    bool plan_over = false;             // and the order has yet to hear of it
+    std::uint64_t epoch = 0;
+    bool plan_over = false;             // and the order knows
     bool dirty = false;                 // something new for negotiate()
     bool heard = false;                 // messages negotiate() has not looked at
     std::set<std::string> outstanding;
@@ -195,10 +205,14 @@ class TopoNet {
           return !member.outstanding.contains(tensor.name);
         });
       }
-      if (response.planned && member.plan_over) continue;
-      member.unended.push_back({response.sequence, false, PlanVote::run, {}});
-      const std::size_t channel = response.planned ? 0 : response.sequence % member.channels.size();
-      member.channels[channel].push_back(std::move(response));
+      if (!response.closing) {
+        member.epoch += std::exchange(member.plan_over, false) ? 1 : 0;
+        member.unended.push_back({response.sequence, false, PlanVote::run, {}});
+      }
+      Channel& channel = member.channels[response.planned ? response.method.channel
+                                                          : response.sequence % moves_.size()];
+      if (response.planned && channel.closed == member.epoch) continue;
+      channel.queue.push_back({std::move(response), member.epoch});
     }
     for (OrderMessage& message : out.messages) {
       ++messages_;
@@ -246,8 +260,12 @@ class TopoNet {
 
   bool move(int index, std::size_t channel) {
     Member& member = at(index);
-    if (member.channels[channel].empty()) return false;
-    const Response& front = member.channels[channel].front();
+    if (member.channels[channel].queue.empty()) return false;
+    const Response& front = member.channels[channel].queue.front().response;
+    const std::uint64_t epoch = member.channels[channel].queue.front().epoch;
+    for (const Channel& other : member.channels) {
+      if (!other.queue.empty() && other.queue.front().epoch < epoch) return false;
+    }
     VirtualMoves& moves = moves_[channel];
     if (!front.error.ok()) {
       end(index, channel, PlanVote::run);
@@ -279,11 +297,21 @@ class TopoNet {
 
   void end(int index, std::size_t channel, PlanVote vote) {
     Member& member = at(index);
-    const Response response = std::move(member.channels[channel].front());
-    member.channels[channel].pop_front();
+    const auto [response, epoch] = std::move(member.channels[channel].queue.front());
+    member.channels[channel].queue.pop_front();
+    if (vote != PlanVote::run) close(member.channels[channel], epoch);
+    member.dirty = true;
+    if (response.closing || epoch != member.epoch) {
+      if (vote != PlanVote::abort) fail("something ran after the end of its plan");
+      return;
+    }
     const auto entry = std::find_if(
         member.unended.begin(), member.unended.end(),
         [&](const Unended& unended) { return unended.sequence == response.sequence; });
+    if (entry == member.unended.end()) {
+      if (vote != PlanVote::abort) fail("something ran after the end of its plan");
+      return;
+    }
     entry->ended = true;
     entry->vote = vote;
     if (!response.error.ok()) {
@@ -292,27 +320,29 @@ class TopoNet {
       entry->line = names_of(response);
     }
     if (vote != PlanVote::abort) complete(index, response);
-    if (vote != PlanVote::run) drop_planned(member, entry);
     tell_ended(member);
   }
 
-  // Drops everything planned after the entry.
-  void drop_planned(Member& member, std::deque<Unended>::iterator entry) {
-    for (const Response& later : member.channels.front()) {
-      if (!later.planned) fail("something negotiated came out during a plan");
-    }
-    member.channels.front().clear();
-    member.unended.erase(entry + 1, member.unended.end());
-    member.plan_over = true;
+  // Drops what was planned behind the end of a plan.
+  static void close(Channel& channel, std::uint64_t epoch) {
+    channel.closed = epoch;
+    std::erase_if(channel.queue, [&](const Queued& later) {
+      return later.response.planned && later.epoch == epoch;
+    });
   }
 
   void tell_ended(Member& member) {
-    member.dirty = true;
-    for (; !member.unended.empty() && member.unended.front().ended; member.unended.pop_front()) {
-      const Unended& front = member.unended.front();
+    while (!member.unended.empty() && member.unended.front().ended) {
+      const Unended front = std::move(member.unended.front());
+      member.unended.pop_front();
       if (!front.line.empty()) member.log.push_back(front.line);
-      if (front.vote != PlanVote::run) member.plan_over = false;
       member.order->ended(front.sequence, front.vote, now_);
+      if (front.vote == PlanVote::run) continue;
+      for (const Unended& later : member.unended) {
+        if (!later.line.empty()) fail("something ran after the end of its plan");
+      }
+      member.unended.clear();
+      member.plan_over = true;
     }
   }
 

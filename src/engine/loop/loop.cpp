@@ -38,7 +38,7 @@ Loop::Loop(LoopParts parts)
       stragglers_(parts_.peers.size()) {
   parts_.shared.planner = parts_.planner.get();
   parts_.shared.transport = parts_.transport.get();
-  parts_.shared.buffers = &buffers_;
+  reserve_buffers();
   parts_.shared.pendings = &pendings_;
   parts_.shared.remembered = &remembered_;
   if (parts_.beats && parts_.transport->size() > 1) {

@@ -288,7 +288,9 @@ void SetRunner::enqueue(std::vector<Response> responses) {
 std::size_t SetRunner::channel_of(const Bucket& bucket) const {
   const Response& first = bucket.responses.front();
   if (first.planned) return first.method.channel;
-  return traits_of(first.tensors.front().kind).moves ? bucket.id % parts_.channels.size() : 0;
+  const Request& tensor = first.tensors.front();
+  if (!traits_of(tensor.kind).moves) return 0;
+  return (tensor.team > 0 ? tensor.team - 1 : bucket.id) % parts_.channels.size();
 }
 
 bool SetRunner::start_next(run::Channel& channel, Time now) {
@@ -336,6 +338,8 @@ bool SetRunner::start_next(run::Channel& channel, Time now) {
   }
   channel.packed = parts_.shared->clock->now();
   observe::keep_most(parts_.shared->counters->buckets_at_once, under_way());
+  observe::Counters::set(parts_.shared->counters->buffers_allocated,
+                         parts_.shared->buffers->allocations());
   return true;
 }
 

@@ -93,14 +93,16 @@ IterationBuckets fill(const IterationGraph& graph, std::size_t bucket_bytes_max)
   return buckets;
 }
 
-// The channels take turns.
+// What names no team takes turns with the channels.
 std::shared_ptr<const TopoPlan> plan_of(const std::vector<TopoUnit>& units,
                                         const std::vector<Ranked>& ranked,
                                         const IterationBuckets& buckets, std::uint32_t channels) {
   std::vector<std::vector<Request>> planned;
   std::vector<BucketMethod> methods(buckets.size());
   for (const auto& bucket : buckets) {
-    methods[planned.size()].channel = static_cast<std::uint32_t>(planned.size()) % channels;
+    const std::uint32_t team = units[ranked[bucket.front()].unit].front().team;
+    methods[planned.size()].channel =
+        (team > 0 ? team - 1 : static_cast<std::uint32_t>(planned.size())) % channels;
     planned.emplace_back();
     for (const std::uint32_t u : bucket) {
       const TopoUnit& unit = units[ranked[u].unit];

@@ -28,7 +28,8 @@ bool well_formed(const std::vector<Request>& bucket, SetId set) {
 
 bool travel_together(const Request& a, const Request& b) {
   return a.dtype == b.dtype && a.op == b.op && a.device == b.device && a.prescale == b.prescale &&
-         a.postscale == b.postscale && a.codec == b.codec && a.set == b.set;
+         a.postscale == b.postscale && a.codec == b.codec && a.team == b.team &&
+         a.set == b.set;
 }
 
 bool plannable(std::span<const Request> tensors) {
@@ -53,7 +54,7 @@ std::uint64_t signature_of(const Request& request) {
   for (const std::int64_t extent : request.shape) mix(static_cast<std::uint64_t>(extent) + 1);
   mix(std::bit_cast<std::uint64_t>(request.prescale));
   mix(std::bit_cast<std::uint64_t>(request.postscale));
-  mix(request.group_size);
+  mix(std::uint64_t{request.team} << 32 | request.group_size);
   if (!request.group.empty()) mix(hash_text(request.group));
   return hash;
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+// Long because everything that may happen is chosen by one object, from one seed.
 // For tests: members of one set with programs to run and a data plane, in one thread under virtual
 // time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
 //

@@ -87,6 +87,7 @@ struct OrderSettings {
   // topo: what shares a bucket; null: neighbours up to a fixed size.
   std::shared_ptr<const IterationArranger> arranger;
   std::size_t bucket_bytes_max = std::size_t{8} << 20;  // topo: of that fixed size
+  bool fuse_groups = false;             // topo: whether a group may share a bucket with others
   std::uint32_t channels = 1;           // topo: that buckets may travel through at the same time
   // topo: graphs that the caller gave, for the strategy "topo#NAME"; may be null.
   std::shared_ptr<const GivenGraphs> graphs;

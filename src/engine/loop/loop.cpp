@@ -11,7 +11,6 @@
 
 namespace unisono::engine {
 namespace {
-
 constexpr std::size_t kEarlyMax = 4096;
 
 order::OrderSettings order_settings(SetId set, const Options& options) {
@@ -24,6 +23,7 @@ order::OrderSettings order_settings(SetId set, const Options& options) {
   settings.pacing = options.pacing;
   settings.cycle = seconds_to_nanos(options.cycle_ms * 1e-3);
   settings.gs_cycles = static_cast<int>(options.gs_cycles);
+  settings.fuse_groups = options.fuse_groups;
   settings.topo_patience = seconds_to_nanos(options.topo_patience_s);
   return settings;
 }

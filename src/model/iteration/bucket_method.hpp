@@ -4,14 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace unisono {
 
 struct BucketMethod {
   std::uint32_t channel = 0;            // which of the set's channels, one for each team
-  std::string algorithm;                // "" = what the selector has come to
-  std::string codec;                    // "" = as its tensors ask for
 
   friend bool operator==(const BucketMethod&, const BucketMethod&) = default;
 };

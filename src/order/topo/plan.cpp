@@ -16,12 +16,17 @@ constexpr std::size_t kRequestBytesMin = 8;
 
 bool well_formed(const std::vector<Request>& bucket, SetId set) {
   if (bucket.empty()) return false;
-  const bool grouped = !bucket.front().group.empty();
-  if (grouped) return bucket.front().set == set && plannable(bucket);
-  return std::all_of(bucket.begin(), bucket.end(), [&](const Request& request) {
-    return request.set == set && request.group.empty() && plannable({&request, 1}) &&
-           travel_together(request, bucket.front());
-  });
+  // Units lie one after the other, groups as a whole.
+  for (std::size_t at = 0; at < bucket.size();) {
+    const Request& head = bucket[at];
+    const std::size_t size = head.group.empty() ? 1 : head.group_size;
+    if (size == 0 || size > bucket.size() - at || head.set != set ||
+        !plannable(std::span(bucket).subspan(at, size)) || !travel_together(head, bucket.front())) {
+      return false;
+    }
+    at += size;
+  }
+  return true;
 }
 
 }  // namespace
@@ -88,8 +93,6 @@ void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     out.put(methods_[b].channel);
-    out.put_text(methods_[b].algorithm);
-    out.put_text(methods_[b].codec);
     out.put(static_cast<std::uint32_t>(buckets_[b].size()));
     for (const Request& request : buckets_[b]) encode_request(request, out);
   }
@@ -105,8 +108,6 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
   for (std::size_t b = 0; b < count; ++b) {
     auto& bucket = buckets[b];
     methods[b].channel = in.get<std::uint32_t>();
-    methods[b].algorithm = in.get_text();
-    methods[b].codec = in.get_text();
     if (methods[b].channel >= channels) return nullptr;
     const auto size = in.get<std::uint32_t>();
     if (!in.can_hold(size, kRequestBytesMin)) return nullptr;

@@ -3,7 +3,7 @@
 // The order fixed once: which tensors travel together, and which bucket comes after which.
 //
 // A value that never changes, equal on all members. A unit is one ungrouped tensor or one whole
-// group; a group has a bucket of its own. All tensors of a bucket fit one collective.
+// group, which lies in one bucket. All tensors of a bucket fit one collective.
 #pragma once
 
 #include <cstdint>

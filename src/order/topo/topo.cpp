@@ -49,7 +49,9 @@ class Topo final : public Order {
     if (policy_.given != nullptr) {
       state_ = State::proposing;
       if (!talk_.leads()) return;
-      offer(arrange(*policy_.given, policy_.bucket_bytes_max, policy_.channels), Time{0});
+      offer(arrange(*policy_.given, policy_.bucket_bytes_max, policy_.channels,
+                    policy_.fuse_groups),
+            Time{0});
     }
   }
 
@@ -220,7 +222,8 @@ class Topo final : public Order {
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
       arranged_ = arrange(units_, positions_, *of_all,
-                          {policy_.arranger, policy_.bucket_bytes_max, policy_.channels});
+                          {policy_.arranger, policy_.bucket_bytes_max, policy_.channels,
+                           policy_.fuse_groups});
       offer(arranged_.plan, now);
     }
     return {};
@@ -419,6 +422,7 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings) {
   policy.arranger = settings.arranger;
   policy.bucket_bytes_max = settings.bucket_bytes_max;
   policy.channels = settings.channels;
+  policy.fuse_groups = settings.fuse_groups;
   policy.given = settings.given;
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
@@ -428,6 +432,7 @@ std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   policy.name = "auto";
   policy.bucket_bytes_max = settings.bucket_bytes_max;
   policy.channels = settings.channels;
+  policy.fuse_groups = settings.fuse_groups;
   policy.arranger = settings.arranger;
   policy.pool = settings.topo_pool;
   policy.learn_first = 3 * settings.learn_steps;

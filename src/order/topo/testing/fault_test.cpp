@@ -75,6 +75,7 @@ class Schedule {
     settings.stall_limit = Nanos(5'000'000'000);
     TopoPolicy policy;
     policy.channels = static_cast<std::uint32_t>(teams);
+    policy.fuse_groups = rng_.below(2) == 0;
     policy.bucket_bytes_max = std::size_t{16} << (4 * rng_.below(2));
     if (rng_.below(4) == 0) policy.given = given();
     if (rng_.below(2) == 0) {

@@ -124,7 +124,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   DriverToken token_;
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
-  Time driven_at_{};                        // the same: when a caller handed the loop back last
+  Time waited_at_{};                        // the same: when a waiting caller handed back last
   bool patrols_ = false;                    // the same: the engine thread looks at muted streams
   Nanos patrol_{0};                         // engine thread: how often
   Spinning spinning_;                       // the same

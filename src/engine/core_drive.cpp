@@ -33,8 +33,8 @@ std::int64_t thread_cpu_ns() {
   return spec.tv_sec * 1'000'000'000 + spec.tv_nsec;
 }
 
-// How long streams stay muted after somebody has driven, and how seldom the engine thread looks while
-// somebody drives all the time.
+// How long streams stay muted after somebody has waited, and how seldom the engine thread looks
+// while somebody waits all the time.
 constexpr Nanos kPatrolMin{200'000}, kPatrolMax{500'000};
 
 // The status for an exception that reached the edge of a drive.
@@ -78,16 +78,19 @@ void EngineCore::run() {
 // Runs from one sleep to the next; returns false when the loop has ended.
 bool EngineCore::turn() {
   const bool only_looks = std::exchange(only_looks_, false);
-  if (only_looks && !token_.try_take()) {
-    // A caller drives, who rings if it leaves something to do.
-    patrol_ = std::min(2 * patrol_, kPatrolMax);
+  if (!token_.try_take()) {
+    // A caller drives, who rings if it leaves something to do. Waiting for the token would have it
+    // wake this thread each time it hands back, and take the token again before this thread runs. A
+    // ring that comes while it hands back is lost here: the next look is soon.
+    bell_.drain();
+    patrol_ = only_looks ? std::min(2 * patrol_, kPatrolMax) : kPatrolMin;
     sleep(patrol_, true);
     return true;
   }
   bool busy = false, worked = false, spins = false;
   Time due = kNever;
   {
-    const TokenHold hold = only_looks ? TokenHold(token_, std::adopt_lock) : TokenHold(token_);
+    const TokenHold hold(token_, std::adopt_lock);
     bell_.disarm();
     bell_.drain();
     // A burst is worked off before sleeping; a waiting caller can take over between two turns.
@@ -96,7 +99,7 @@ bool EngineCore::turn() {
       end_loop();
       return false;
     }
-    patrols_ = poller_.muted() && !worked && clock_.now() - driven_at_ < kPatrolMin;
+    patrols_ = poller_.muted() && clock_.now() - waited_at_ < kPatrolMin;
     patrol_ = kPatrolMin;
     arm(!patrols_);
     busy = loop_->ready();
@@ -190,6 +193,7 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
     }
     if (now >= deadline) break;
   }
+  waited_at_ = clock_.now();
   hand_back(hold, !ticket.done());
 }
 
@@ -233,7 +237,6 @@ void EngineCore::hand_over(Handover submission) noexcept {
 // streams stay muted, or the first word from another rank would wake the engine thread in between;
 // meanwhile that thread looks now and then (it patrols).
 void EngineCore::hand_back(TokenHold& hold, bool listens) {
-  driven_at_ = clock_.now();
   arm(listens);
   // The engine thread sleeps towards a deadline that this drive may have brought nearer.
   const bool busy = loop_->ready() || loop_->finished() || loop_->blocking() ||

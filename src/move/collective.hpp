@@ -50,6 +50,10 @@ class CollectiveMachine {
 
 struct HostTeam;  // move/host_team.hpp
 
+// A member's slice of an allreduce from which on several connections, each with a thread, take less
+// time than one.
+inline constexpr std::size_t kSharedSliceBytes = 256 << 10;
+
 // Everything an algorithm needs to know about where it runs.
 struct MoveContext {
   transport::Transport* transport = nullptr;

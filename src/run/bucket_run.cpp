@@ -72,8 +72,14 @@ Status BucketRun::own_result(Tensor& tensor, std::size_t bytes) {
                                          tensor.request->name, "'"));
 }
 
-// Over loopback, with a thread for each connection, the times cross at about this size.
+// Over loopback, with a thread for each connection, the times cross at about this size; sooner where
+// the members' slices are cut for several connections.
 constexpr std::size_t kLongBytes = 1 << 20;
+
+bool is_long(const Bucket& bucket, std::size_t members) {
+  return bucket.bytes > kLongBytes || (bucket.kind == Collective::allreduce &&
+                                       bucket.bytes / members >= move::kSharedSliceBytes);
+}
 
 move::MoveContext BucketRun::next_context() const {
   const std::uint64_t count =
@@ -84,7 +90,7 @@ move::MoveContext BucketRun::next_context() const {
           .bucket = context_.moves.base | (count & context_.moves.mask),
           .identity = bucket_.identity,
           .host = context_.host,
-          .is_long = bucket_.bytes > kLongBytes};
+          .is_long = is_long(bucket_, static_cast<std::size_t>(context_.members->count()))};
 }
 
 void BucketRun::run_chosen(std::unique_ptr<move::CollectiveMachine> machine,

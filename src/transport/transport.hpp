@@ -79,6 +79,8 @@ class Transport {
   virtual std::string_view name() const = 0;
   virtual Rank rank() const = 0;
   virtual int size() const = 0;
+  // How many connections share the data of a pair; equal on all ranks.
+  virtual std::size_t stripes() const { return 1; }
 
   // A control message of at most 16 MiB, copied before return, delivered whole.
   virtual void post(Rank peer, std::span<const std::byte> message) = 0;

@@ -3,8 +3,10 @@
 // How the tensors of a bucket are cut into segments: as if all regions lay back to back, every
 // member owns an equal slice of the elements, and its slice is cut at the ends of regions and every
 // kSegmentBytes, so that each segment is one piece of memory. A long one is cut finer near its two
-// ends: the first result leaves the sooner, and the last one has less to wait for. Only lengths
-// decide, which all members know, so all cut alike wherever their memory lies. Pure; thread: any.
+// ends: the first result leaves the sooner, and the last one has less to wait for. A shorter one is
+// cut into as many pieces as there are connections for it. Only lengths and the job's number of
+// connections decide, which all members know, so all cut alike wherever their memory lies.
+// Pure; thread: any.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +25,16 @@ inline constexpr std::size_t kSegmentBytes = 256 << 10;  // a multiple of every 
 inline constexpr std::size_t kFineBytes = 128 << 10;     // at either end of a long slice
 inline constexpr std::size_t kLongSliceBytes = 2 << 20;
 inline constexpr std::size_t kFineSegmentBytes = 64 << 10;
+
+inline constexpr std::size_t kSharedSegmentBytesMin = 48 << 10;
+
+// stripes: connections for each pair. Of several, the first one is for what is short.
+inline std::size_t segment_bytes_of(std::size_t slice_bytes, std::size_t stripes) {
+  constexpr std::size_t kStep = 4 << 10;    // a multiple of every element size
+  if (stripes < 3 || slice_bytes < kSharedSliceBytes) return kSegmentBytes;
+  const std::size_t steps = (slice_bytes / (stripes - 1) + kStep - 1) / kStep;
+  return std::clamp(steps * kStep, kSharedSegmentBytesMin, kSegmentBytes);
+}
 
 // What of a region travels in one frame.
 struct Segment {
@@ -53,7 +65,8 @@ inline void cut_region(const Region& region, std::size_t begin, std::size_t end,
 }
 
 // element_bytes: of what is sent to the owners.
-inline Cut cut_regions(std::span<const Region> regions, std::size_t element_bytes, int members) {
+inline Cut cut_regions(std::span<const Region> regions, std::size_t element_bytes, int members,
+                       std::size_t stripes = 1) {
   std::size_t total = 0;
   for (const Region& region : regions) total += region.in.size();
   Cut cut;
@@ -68,6 +81,7 @@ inline Cut cut_regions(std::span<const Region> regions, std::size_t element_byte
     const std::size_t end = slice.end * element_bytes;
     std::size_t at = slice.begin * element_bytes;
     const std::size_t fine = end - at >= kLongSliceBytes ? kFineBytes : 0;
+    const std::size_t coarse_bytes = segment_bytes_of(end - at, stripes);
     const std::size_t coarse_begin = at + fine, coarse_end = end - fine;
     while (at < end) {
       const std::size_t region_end = region_begin + region->in.size();
@@ -80,7 +94,7 @@ inline Cut cut_regions(std::span<const Region> regions, std::size_t element_byte
       const std::size_t part_end = at < coarse_begin ? coarse_begin : is_coarse ? coarse_end : end;
       const std::size_t stop = std::min(part_end, region_end);
       cut_region(*region, at - region_begin, stop - region_begin,
-                 is_coarse ? kSegmentBytes : kFineSegmentBytes, cut.all);
+                 is_coarse ? coarse_bytes : kFineSegmentBytes, cut.all);
       at = stop;
     }
   }

@@ -278,6 +278,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
   mesh.heal = heal_of(options);
   mesh.stripes = connected->stripes;
   mesh.io_threads = io_threads_for(options, connected->stripes, job.identity.local_size);
+  mesh.io_spin = io_spin_for(options, mesh.io_threads, job.identity.local_size, usable_cores());
   mesh.bell = bell.ringer();
   mesh.poller = &poller;
   mesh.first_key = kPeerKey;

@@ -39,5 +39,8 @@ Result<std::size_t> agree_on_stripes(RootExchange& root_exchange, const Options&
 // For this rank, of `local_size` on its host.
 std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size, int cores);
 std::size_t io_threads_for(const Options& options, std::size_t stripes, int local_size);
+// How long they look for more before they sleep: not at all, where they would keep a thread of a
+// rank from its core.
+Nanos io_spin_for(const Options& options, std::size_t io_threads, int local_size, int cores);
 
 }  // namespace unisono::rendezvous

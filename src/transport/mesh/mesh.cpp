@@ -14,7 +14,7 @@ namespace {
 class Mesh final : public Transport {
  public:
   Mesh(MeshSettings settings, std::vector<PeerLanes> lanes)
-      : settings_(std::move(settings)), io_(settings_.io_threads, settings_.bell) {
+      : settings_(std::move(settings)), io_(settings_.io_threads, settings_.bell, settings_.io_spin) {
     UNISONO_CHECK(lanes.size() == settings_.peers.size());
     links_.resize(lanes.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
@@ -31,6 +31,7 @@ class Mesh final : public Transport {
   std::string_view name() const override { return settings_.name; }
   Rank rank() const override { return settings_.rank; }
   int size() const override { return static_cast<int>(links_.size()); }
+  std::size_t stripes() const override { return settings_.stripes; }
 
   void post(Rank peer, std::span<const std::byte> message) override {
     UNISONO_CHECK(message.size() <= kMessageBytesMax);

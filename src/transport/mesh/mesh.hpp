@@ -48,9 +48,11 @@ struct MeshSettings {
   // With whom this rank exchanges heartbeats, by rank; empty: with everybody. Whoever is connected on
   // first use and is none of these falls silent without being missed.
   std::vector<bool> beats_with;
-  std::size_t stripes = 1;              // of a peer that is connected on first use
+  // Of each pair, also of one that is connected on first use; equal on all ranks.
+  std::size_t stripes = 1;
   // Threads that move the data over TCP; 0: whoever drives the engine does. They ring this bell.
   std::size_t io_threads = 0;
+  Nanos io_spin{0};                     // how long they look for more before they sleep
   Ringer bell;
   // The poller that watches the streams, with the keys first_key + rank, so that a pass over many
   // peers reads only from those that have news. Null: it tries all of them.

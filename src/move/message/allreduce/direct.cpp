@@ -69,7 +69,7 @@ class DirectAllreduce final : public Machine {
   DirectAllreduce(MoveContext context, DirectWork work)
       : Machine("allreduce/direct", context),
         cut_(cut_regions(work.regions, work.partials ? sizeof(float) : size_of(work.dtype),
-                         context.n())),
+                         context.n(), context.transport->stripes())),
         ballot_(context_, work.vote),
         own_(context_, work.dtype, work.op, cut_.of(context.me()), work.scratch, 2 * work.turn) {
     UNISONO_CHECK(work.turn < kDirectTurns);

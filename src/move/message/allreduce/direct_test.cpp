@@ -180,6 +180,29 @@ TEST_P(DirectRegions, MemoryIsTheCallersAfterAbandonAndTheOthersDoNotNotice) {
   }
 }
 
+TEST(Cut, SharesASliceAmongTheConnectionsWhereItIsLongEnough) {
+  EXPECT_EQ(segment_bytes_of(512 << 10, 1), kSegmentBytes);
+  EXPECT_EQ(segment_bytes_of(512 << 10, 5), 128u << 10);
+  EXPECT_EQ(segment_bytes_of(512 << 10, 2), kSegmentBytes);      // only one beside the first
+  EXPECT_EQ(segment_bytes_of(kSharedSliceBytes, 5), 64u << 10);
+  EXPECT_EQ(segment_bytes_of(kSharedSliceBytes, 8), kSharedSegmentBytesMin);
+  EXPECT_EQ(segment_bytes_of(kSharedSliceBytes - 1, 5), kSegmentBytes);
+  EXPECT_EQ(segment_bytes_of(64 << 20, 5), kSegmentBytes);
+  Buffer bytes(1 << 20);
+  const std::vector<Region> regions = {{.in = bytes, .out = bytes}};
+  for (std::size_t stripes = 1; stripes <= 8; ++stripes) {
+    for (int members = 2; members <= 9; ++members) {
+      const Cut cut = cut_regions(regions, 8, members, stripes);
+      std::size_t total = 0;
+      for (const Segment& segment : cut.all) {
+        EXPECT_EQ(segment.in.size() % 8, 0u);
+        total += segment.in.size();
+      }
+      EXPECT_EQ(total, bytes.size());
+    }
+  }
+}
+
 TEST(Cut, FollowsLengthsAlone) {
   Buffer a(3 * kSegmentBytes), b(64), c(kSegmentBytes);
   const std::vector<Region> regions = {{.in = a, .out = a}, {.in = b, .out = b}, {.in = c, .out = c}};

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/os/cpu.hpp"
 #include "transport/mesh/data/stripe.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr std::uint64_t kIoBellKey = 0;     // stripes have the keys from 1 on
 }  // namespace
 
-IoThread::IoThread(IoNews& news) : news_(news) {
+IoThread::IoThread(IoNews& news, Nanos spin) : news_(news), spin_(spin) {
   poller_.watch(bell_.fd(), kIoBellKey, true, false);
 }
 IoThread::~IoThread() { stop(); }
@@ -81,8 +82,18 @@ void IoThread::gather(Nanos limit, std::vector<Stripe*>& hot) {
   }
 }
 
+void IoThread::look_for_more(std::vector<Stripe*>& hot) {
+  const SteadyClock clock;
+  const Time end = clock.now() + spin_;
+  while (hot.empty() && clock.now() < end && !stopping_.load(std::memory_order_acquire)) {
+    gather(Nanos(0), hot);
+    take_called(hot);
+  }
+}
+
 void IoThread::turn(std::vector<Stripe*>& hot) {
   take_called(hot);
+  if (hot.empty() && spin_ > Nanos(0)) look_for_more(hot);
   if (hot.empty()) {
     bell_.arm();
     gather(is_called() ? Nanos(0) : Nanos(-1), hot);
@@ -111,8 +122,10 @@ void IoThread::run() {
   }
 }
 
-IoThreads::IoThreads(std::size_t count, Ringer engine) : news_(engine) {
-  for (std::size_t i = 0; i < count; ++i) threads_.push_back(std::make_unique<IoThread>(news_));
+IoThreads::IoThreads(std::size_t count, Ringer engine, Nanos spin) : news_(engine) {
+  for (std::size_t i = 0; i < count; ++i) {
+    threads_.push_back(std::make_unique<IoThread>(news_, spin));
+  }
 }
 void IoThreads::start() {
   try {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // A thread that drives stripes of data, so that reading, checking, sealing and writing happen beside
-// the engine's thread. It sleeps on a poller of its own while nothing is to do.
+// the engine's thread. It sleeps on a poller of its own while nothing is to do; before that it looks
+// for more for a while, where it has a core for it: being woken takes longer than a short exchange.
 // Thread: the engine's, but for run().
 #pragma once
 
@@ -38,7 +39,7 @@ class IoNews {
 
 class IoThread {
  public:
-  explicit IoThread(IoNews& news);
+  IoThread(IoNews& news, Nanos spin);
   ~IoThread();
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
@@ -60,7 +61,10 @@ class IoThread {
   void take_called(std::vector<Stripe*>& hot);
   bool is_called();
 
+  void look_for_more(std::vector<Stripe*>& hot);
+
   IoNews& news_;
+  const Nanos spin_;
   Poller poller_;
   Doorbell bell_;
   std::vector<Stripe*> stripes_;            // by key
@@ -73,7 +77,7 @@ class IoThread {
 // The I/O threads of a mesh; none is a set without effect.
 class IoThreads {
  public:
-  IoThreads(std::size_t count, Ringer engine);
+  IoThreads(std::size_t count, Ringer engine, Nanos spin = Nanos(0));
   void start();
   void stop();
   // Returns false when the kernel refuses.

@@ -17,6 +17,7 @@ void encode_request(const Request& r, ByteWriter& out) {
   out.put(r.set);
   out.put(r.priority);
   out.put_text(r.codec);
+  out.put(r.team);
   out.put_text(r.group);
   out.put(r.group_size);
   out.put(static_cast<std::uint8_t>(r.uneven));
@@ -38,6 +39,7 @@ Request decode_request(ByteReader& in) {
   r.set = in.get<SetId>();
   r.priority = in.get<std::int32_t>();
   r.codec = in.get_text();
+  r.team = in.get<std::uint32_t>();
   r.group = in.get_text();
   r.group_size = in.get<std::uint32_t>();
   const auto uneven = in.get<std::uint8_t>();

@@ -13,7 +13,7 @@ import struct
 import threading
 
 MAGIC = b"UNISONO\n"
-VERSION = 6
+VERSION = 7
 HELLO_BYTES, ANSWER_BYTES, MAC_BYTES = 64, 80, 32
 
 

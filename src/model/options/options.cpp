@@ -158,7 +158,8 @@ constexpr Entry kEntries[] = {
       "After this long, a tensor that some ranks never submitted fails; 0 never does."},
      &Options::stall_limit_s},
     {{"spin_us", "UNISONO_SPIN_US", "", kMicrosecondsOrAuto, false,
-      "How long a waiting thread looks again before it sleeps. auto: by the cores it may use."},
+      "How long a thread that waits, or moves data, looks again before it sleeps. auto: by the "
+      "cores it may use."},
      &Options::spin_us},
     {{"io_threads", "UNISONO_IO_THREADS", "", count_or_auto(0, 8), false,
       "How many threads move data over TCP beside the engine's. auto: one for each connection "

@@ -137,15 +137,16 @@ TEST(Handshake, WrongKeyIsRefusedByTheClientFirst) {
 
 TEST(Handshake, VersionDifferenceNamesBothWithoutTheKey) {
   ClientHandshake client(make_job_key(), kHello);
-  ServerHandshake server(make_job_key(), 1, 7);
+  constexpr std::uint16_t kOther = kProtocolVersion + 1;
+  ServerHandshake server(make_job_key(), 1, kOther);
   const Outcome outcome = run(client, server);
   EXPECT_EQ(outcome.client, HandshakeState::failed);
   EXPECT_EQ(client.status().message(),
-            cat("rank 1 speaks protocol version 7, this rank (3) speaks ", kProtocolVersion,
-                "; install the same unisono on every rank"));
+            cat("rank 1 speaks protocol version ", kOther, ", this rank (3) speaks ",
+                kProtocolVersion, "; install the same unisono on every rank"));
   EXPECT_EQ(outcome.server, HandshakeState::failed);
   EXPECT_NE(server.status().message().find(
-                cat("version ", kProtocolVersion, ", this rank (1) speaks 7")),
+                cat("version ", kProtocolVersion, ", this rank (1) speaks ", kOther)),
             std::string::npos);
 }
 

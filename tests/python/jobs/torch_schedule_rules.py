@@ -352,6 +352,20 @@ def planned_steps_are_the_same():
 
 
 @check
+def both_phases_are_planned():
+    net = made()
+    optimizer = wrapped(net, schedule="two-phase", partition_bytes=64)
+    looks = []  # a busy machine may end a plan at any time, but not each one before it is followed
+    for _ in range(6):
+        simple(net, optimizer, 15)
+        looks.append(hvd.stats()["order"])
+    optimizer.synchronize()
+    assert any(look["planned"] for look in looks), [look["reason"] for look in looks]
+    parts = 6 + 8  # of two layers
+    assert any(plan["tensors"] > 2 * parts for look in looks for plan in look["known"]), looks
+
+
+@check
 def a_forked_child_is_told_that_it_cannot_end_a_step():
     net = made()
     optimizer = wrapped(net, schedule="priority")

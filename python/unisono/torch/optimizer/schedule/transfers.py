@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a gradient travels by a schedule: cut into parts, urgent ones first, or in two phases.
 
-Parts are named NAME/part.N and are views of the gradient, so nothing is copied.
+Parts are named NAME/part.N and are views of the gradient, so nothing is copied. The second phase of
+NAME is named NAME/gather, so that errors, plans and timelines tell the two apart.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Scattered:
             chunks = [handle.wait() for handle in self._scatters]
             self._gathers = [
                 self._engine.allgather_async(chunk, name=part_name, process_set=self._process_set)
-                for part_name, chunk in named(self._name, chunks)]
+                for part_name, chunk in named(f"{self._name}/gather", chunks)]
 
     def done(self) -> bool:
         return self._gathers is not None and all(handle.done() for handle in self._gathers)

@@ -164,10 +164,10 @@ class Runner {
 void run_rank(Engine& engine, const Program& program, std::uint64_t seed, std::barrier<>& together,
               std::uint64_t& digest) {
   Runner runner(engine, program, seed);
-  constexpr int kSteps = 12;
+  const int steps = program.alternates ? 24 : 12;
   const float sum = static_cast<float>(program.ranks * (program.ranks + 1) / 2);
   const auto same_steps = [&](const char* when) {
-    for (int i = 0; i < kSteps; ++i) {
+    for (int i = 0; i < steps; ++i) {
       const bool other = program.alternates && i % 3 == 2;
       const auto failed = other ? runner.evaluate(sum) : runner.step(sum);
       EXPECT_TRUE(failed.empty()) << when << ", step " << i << ": " << *failed.begin();

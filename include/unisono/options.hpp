@@ -36,6 +36,7 @@ struct UNISONO_API Options {
   std::int64_t fusion_bytes = 64 << 20;
   std::int64_t teams = 1;
   std::int64_t team_threads = 1;
+  std::int64_t buffer_bytes = 0;
   std::int64_t arena_bytes = 0;
   bool deterministic = false;
   bool keep_inputs = false;

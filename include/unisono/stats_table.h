@@ -21,6 +21,9 @@
   COUNT(buckets_below_1m, "from 64 KiB to less than 1 MiB")                                       \
   COUNT(buckets_below_16m, "from 1 MiB to less than 16 MiB")                                      \
   COUNT(buckets_from_16m, "of 16 MiB and more")                                                   \
+  COUNT(buckets_at_once, "the most buckets of a process set that were on their way together")     \
+  COUNT(buffers_allocated, "buffers for buckets that had to be allocated on the way")             \
+  COUNT(buffer_bytes, "bytes of the buffers that were there from the beginning (buffer_bytes)")   \
   COUNT(operations, "operations that succeeded")                                                  \
   COUNT(operations_failed, "operations that failed")                                              \
   COUNT(cache_hits, "requests that the response cache knew")                                      \

@@ -83,10 +83,11 @@ typedef struct {
   unisono_callback on_done;  /* or NULL */
   void* context;             /* for on_done */
   int32_t keep_inputs;       /* not 0: a failure leaves the output as it was; else undefined */
+  int32_t team;              /* which of the option teams, from 1; 0: any */
 } unisono_call;
 
 static inline unisono_call unisono_call_init(void) {
-  unisono_call call = {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0, NULL, NULL, NULL, 0};
+  unisono_call call = {sizeof(unisono_call), UNISONO_AVERAGE, 1.0, 1.0, 0, 0, NULL, NULL, NULL, 0, 0};
   return call;
 }
 

@@ -84,6 +84,7 @@ struct Settings {
   ProcessSetId process_set = kWorld;
   int priority = 0;                         // larger goes first among those ready together
   std::string codec = {};                   // "" = the job's
+  int team = 0;                             // which of the option teams, from 1; 0 = any
   std::vector<std::int64_t> splits = {};    // alltoall: rows for each member; empty = equal parts
   // A failure leaves the output as it was, for code that tries again from there. Without it, and
   // without the option of the same name, the output of an operation that failed is undefined.

@@ -239,16 +239,17 @@ void bind_values(nb::module_& module) {
       .def("__init__",
            [](Settings* self, ReduceOp op, double prescale, double postscale, Rank root,
               ProcessSetId set, int priority, std::vector<std::int64_t> splits, std::string codec,
-              bool keep_inputs) {
+              bool keep_inputs, int team) {
              new (self) Settings{.op = op, .prescale = prescale, .postscale = postscale,
                                  .root = root, .process_set = set, .priority = priority,
-                                 .codec = std::move(codec), .splits = std::move(splits),
+                                 .codec = std::move(codec), .team = team, .splits = std::move(splits),
                                  .keep_inputs = keep_inputs, .on_done = {}};
            },
            nb::arg("op") = ReduceOp::average, nb::arg("prescale") = 1.0,
            nb::arg("postscale") = 1.0, nb::arg("root") = 0, nb::arg("process_set") = kWorld,
            nb::arg("priority") = 0, nb::arg("splits") = std::vector<std::int64_t>{},
-           nb::arg("codec") = "", nb::arg("keep_inputs") = false)
+           nb::arg("codec") = "", nb::arg("keep_inputs") = false,
+           nb::arg("team") = 0)
       .def_ro("process_set", &Settings::process_set);
   nb::class_<ThreadWorld>(module, "ThreadWorld", "Seats for ranks that are threads of one process.")
       .def(nb::init<int>(), nb::arg("size"))

@@ -175,82 +175,85 @@ class Engine(Submitter):
                   op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                   prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                   process_set: AnySet = _ALL, priority: int = 0, codec: str = "",
-                  keep_inputs: bool = False) -> Tensor:
+                  keep_inputs: bool = False, team: int = 0) -> Tensor:
         """The reduction of every rank's tensor, as a new tensor. op defaults to Average; codec
         ("none", "fp16" or "bf16") to the job's option of that name. With keep_inputs a failure
-        leaves the output as it was; otherwise it is undefined then."""
+        leaves the output as it was; otherwise it is undefined then. team: which of the job's
+        teams moves it, from 1 to the option of that name; 0: any."""
         return self._allreduce(tensor, False, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority, codec, keep_inputs).wait()
+                               postscale_factor, process_set, priority, codec, keep_inputs,
+                               team).wait()
 
     def allreduce_async(self, tensor: Tensor, *, name: Optional[str] = None,
                         op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                         prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                         process_set: AnySet = _ALL, priority: int = 0, codec: str = "",
-                        keep_inputs: bool = False) -> Handle:
+                        keep_inputs: bool = False, team: int = 0) -> Handle:
         """Like allreduce(), at once; the tensor is left alone until the handle is done."""
         return self._allreduce(tensor, False, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority, codec, keep_inputs)
+                               postscale_factor, process_set, priority, codec, keep_inputs, team)
 
     def allreduce_(self, tensor: Tensor, *, name: Optional[str] = None,
                    op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                    prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                    process_set: AnySet = _ALL, priority: int = 0, codec: str = "",
-                   keep_inputs: bool = False) -> Tensor:
+                   keep_inputs: bool = False, team: int = 0) -> Tensor:
         """Like allreduce(), writing the result into the tensor."""
         return self._allreduce(tensor, True, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority, codec, keep_inputs).wait()
+                               postscale_factor, process_set, priority, codec, keep_inputs,
+                               team).wait()
 
     def allreduce_async_(self, tensor: Tensor, *, name: Optional[str] = None,
                          op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                          prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                          process_set: AnySet = _ALL, priority: int = 0, codec: str = "",
-                         keep_inputs: bool = False) -> Handle:
+                         keep_inputs: bool = False, team: int = 0) -> Handle:
         """Like allreduce_(), at once."""
         return self._allreduce(tensor, True, name, op, average, prescale_factor,
-                               postscale_factor, process_set, priority, codec, keep_inputs)
+                               postscale_factor, process_set, priority, codec, keep_inputs, team)
 
     def grouped_allreduce(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                           op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                           process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                           groups: Optional[Groups] = None, codec: str = "",
-                          keep_inputs: bool = False) -> list[Tensor]:
+                          keep_inputs: bool = False, team: int = 0) -> list[Tensor]:
         """Many tensors that become ready, travel and are checked as one group, or as several:
         num_groups cuts the list into runs of as many tensors, groups lists the indices of each
         (see split_groups()). Groups are independent; group i is named ``name.i``."""
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
                                        postscale_factor, process_set, num_groups, groups,
-                                       codec, keep_inputs).wait()
+                                       codec, keep_inputs, team).wait()
 
     def grouped_allreduce_async(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                 op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                 prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                                 process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                                 groups: Optional[Groups] = None, codec: str = "",
-                                keep_inputs: bool = False) -> Handle:
+                                keep_inputs: bool = False, team: int = 0) -> Handle:
         return self._grouped_allreduce(tensors, False, name, op, average, prescale_factor,
                                        postscale_factor, process_set, num_groups, groups,
-                                       codec, keep_inputs)
+                                       codec, keep_inputs, team)
 
     def grouped_allreduce_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                            op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                            prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                            process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                            groups: Optional[Groups] = None, codec: str = "",
-                           keep_inputs: bool = False) -> list[Tensor]:
+                           keep_inputs: bool = False, team: int = 0) -> list[Tensor]:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
                                        postscale_factor, process_set, num_groups, groups,
-                                       codec, keep_inputs).wait()
+                                       codec, keep_inputs, team).wait()
 
     def grouped_allreduce_async_(self, tensors: Sequence[Tensor], *, name: Optional[str] = None,
                                  op: Optional[ReduceOp] = None, average: Optional[bool] = None,
                                  prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                                  process_set: AnySet = _ALL, num_groups: Optional[int] = None,
                                  groups: Optional[Groups] = None, codec: str = "",
-                                 keep_inputs: bool = False) -> Handle:
+                                 keep_inputs: bool = False, team: int = 0) -> Handle:
         return self._grouped_allreduce(tensors, True, name, op, average, prescale_factor,
                                        postscale_factor, process_set, num_groups, groups,
-                                       codec, keep_inputs)
+                                       codec, keep_inputs, team)
 
     def allgather(self, tensor: Tensor, *, name: Optional[str] = None,
                   process_set: AnySet = _ALL) -> Tensor:

@@ -47,15 +47,16 @@ class Submitter:
 
     def _reduction(self, process_set: AnySet, op: ReduceOp, prescale: float, postscale: float,
                    priority: int = 0, codec: str = "",
-                   keep_inputs: bool = False) -> _core.Settings:
-        key = (identity_of(process_set), op, prescale, postscale, priority, codec, keep_inputs)
+                   keep_inputs: bool = False, team: int = 0) -> _core.Settings:
+        key = (identity_of(process_set), op, prescale, postscale, priority, codec, keep_inputs,
+               team)
         settings = self._reductions.get(key)
         if settings is None:
             if len(self._reductions) >= _REDUCTIONS_KEPT:
                 self._reductions.clear()
             settings = self._reductions[key] = _core.Settings(
                 process_set=key[0], op=op, prescale=prescale, postscale=postscale,
-                priority=priority, codec=codec, keep_inputs=keep_inputs)
+                priority=priority, codec=codec, keep_inputs=keep_inputs, team=team)
         return settings
 
     def _base_name(self, call: str, name: Optional[str], settings: _core.Settings) -> str:
@@ -66,18 +67,18 @@ class Submitter:
     def _allreduce(self, tensor: Tensor, in_place: bool, name: Optional[str],
                    op: Optional[ReduceOp], average: Optional[bool], prescale: float,
                    postscale: float, process_set: AnySet, priority: int, codec: str,
-                   keep_inputs: bool = False) -> Handle:
+                   keep_inputs: bool = False, team: int = 0) -> Handle:
         settings = self._reduction(process_set, chosen_operator(average, op), prescale, postscale,
-                                   priority, codec, keep_inputs)
+                                   priority, codec, keep_inputs, team)
         return self._submit(_KIND.allreduce, tensor, in_place, name, settings)
 
     def _grouped_allreduce(self, tensors: Sequence[Tensor], in_place: bool, name: Optional[str],
                            op: Optional[ReduceOp], average: Optional[bool], prescale: float,
                            postscale: float, process_set: AnySet, num_groups: Optional[int],
                            groups: Optional[Groups], codec: str,
-                           keep_inputs: bool = False) -> Handle:
+                           keep_inputs: bool = False, team: int = 0) -> Handle:
         settings = self._reduction(process_set, chosen_operator(average, op), prescale, postscale,
-                                   codec=codec, keep_inputs=keep_inputs)
+                                   codec=codec, keep_inputs=keep_inputs, team=team)
         tensors = list(tensors)
         runs = chosen_groups(len(tensors), num_groups, groups)
         return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings, runs)

@@ -6,7 +6,9 @@
 
 #include <barrier>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/data/text.hpp"
@@ -74,8 +76,10 @@ class Turns {
   std::size_t count_ = 0, cycles_ = 0;
 };
 
-Options planned() {
+Options planned(int teams) {
   Options options;
+  options.teams = teams;
+  if (teams > 1) options.fusion_bytes = 2048;  // several buckets in each step
   options.order = "topo";
   options.planner = "threshold";            // finds nothing better after a while
   options.topo_patience_s = 30;
@@ -88,11 +92,17 @@ std::vector<float> floats(const Output& output) {
   return values;
 }
 
-class AlternatingLive : public testing::TestWithParam<int> {};
+class AlternatingLive : public testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  void run(const std::function<void(Engine&)>& body) {
+    const auto [ranks_per_host, teams] = GetParam();
+    run_ranks(kTurnRanks, body, planned(teams), ranks_per_host);
+  }
+};
 
 TEST_P(AlternatingLive, NoControlMessageOnceEveryTurnHasAPlan) {
   std::barrier<> all(kTurnRanks);
-  run_ranks(kTurnRanks, [&](Engine& engine) {
+  run([&](Engine& engine) {
     Turns turns(engine);
     for (int i = 0; i < 60; ++i) turns.cycle();
     const OrderReport order = engine.stats().order;
@@ -103,15 +113,16 @@ TEST_P(AlternatingLive, NoControlMessageOnceEveryTurnHasAPlan) {
     for (int i = 0; i < 30; ++i) turns.cycle();
     EXPECT_EQ(engine.stats().control_messages, said) << engine.stats().order.reason;
     all.arrive_and_wait();
-  }, planned(), GetParam());
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(RanksPerHost, AlternatingLive, testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(RanksPerHostAndTeams, AlternatingLive,
+                         testing::Combine(testing::Values(0, 1, 2), testing::Values(1, 3)));
 
 // Ranks that take their turns in different orders, without waiting, are right all the same.
 TEST_P(AlternatingLive, RanksThatChooseDifferentlyStillGetTheirSums) {
   std::barrier<> all(kTurnRanks);
-  run_ranks(kTurnRanks, [&](Engine& engine) {
+  run([&](Engine& engine) {
     Turns turns(engine);
     for (int i = 0; i < 40; ++i) turns.cycle();
     for (int i = 0; i < 10; ++i) {
@@ -119,13 +130,13 @@ TEST_P(AlternatingLive, RanksThatChooseDifferentlyStillGetTheirSums) {
       turns.cycle();
     }
     all.arrive_and_wait();
-  }, planned(), GetParam());
+  });
 }
 
 // Buffers from rank 0, statistics of every rank, and a sum in two phases, as training has them.
 TEST_P(AlternatingLive, OtherKindsArePlannedToo) {
   std::barrier<> all(kTurnRanks);
-  run_ranks(kTurnRanks, [&](Engine& engine) {
+  run([&](Engine& engine) {
     const int me = engine.rank();
     std::size_t count = 0;
     const auto step = [&] {
@@ -163,7 +174,7 @@ TEST_P(AlternatingLive, OtherKindsArePlannedToo) {
     for (int i = 0; i < 30; ++i) step();
     EXPECT_EQ(engine.stats().control_messages, said) << engine.stats().order.reason;
     all.arrive_and_wait();
-  }, planned(), GetParam());
+  });
 }
 
 }  // namespace

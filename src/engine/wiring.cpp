@@ -25,7 +25,7 @@ Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options) {
 }
 
 submit::CodecChoice wire_codecs(const Options& options) {
-  submit::CodecChoice choice{.known = {}, .usual = options.codec};
+  submit::CodecChoice choice{.known = {}, .usual = options.codec, .teams = options.teams};
   for (const encode::CodecRow& row : encode::codec_table()) choice.known.push_back(row.name);
   return choice;
 }

@@ -20,6 +20,9 @@ struct Bucket {
   std::vector<Response> responses;      // in agreed order; more than one only for allreduce
   std::size_t bytes = 0;                // payload of all tensors
   std::uint64_t identity = 0;           // identity_of(): travels beside the data, compared by all
+  // Plans of the set that ended before it, and those with iterations that members chose a plan for
+  // (run/gate). Local.
+  std::uint64_t epoch = 0, stage = 0;
 };
 
 // 48 bits that say which bucket this is: set, positions in the order, names and types. Members

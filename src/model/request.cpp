@@ -3,6 +3,12 @@
 #include "model/request.hpp"
 
 namespace unisono {
+namespace {
+
+// What most requests have none of.
+constexpr std::uint8_t kUneven = 1, kTeam = 2;
+
+}  // namespace
 
 void encode_request(const Request& r, ByteWriter& out) {
   out.put_text(r.name);
@@ -19,7 +25,8 @@ void encode_request(const Request& r, ByteWriter& out) {
   out.put_text(r.codec);
   out.put_text(r.group);
   out.put(r.group_size);
-  out.put(static_cast<std::uint8_t>(r.uneven));
+  out.put(static_cast<std::uint8_t>((r.uneven ? kUneven : 0) | (r.team != 0 ? kTeam : 0)));
+  if (r.team != 0) out.put(r.team);
   out.put(r.board_slots);
   out.put_list(r.members);
 }
@@ -40,17 +47,21 @@ Request decode_request(ByteReader& in) {
   r.codec = in.get_text();
   r.group = in.get_text();
   r.group_size = in.get<std::uint32_t>();
-  const auto uneven = in.get<std::uint8_t>();
-  r.uneven = uneven == 1;
+  const auto rare = in.get<std::uint8_t>();
+  r.uneven = (rare & kUneven) != 0;
+  if ((rare & kTeam) != 0) r.team = in.get<std::uint32_t>();
   r.board_slots = in.get<std::uint64_t>();
   r.members = in.get_list<Rank>();
   const bool is_known = known(r.kind) && static_cast<int>(r.dtype) < kDTypeCount &&
                         static_cast<int>(r.op) < kReduceOpCount;
+  const bool names_no_team = (rare & kTeam) != 0 && r.team == 0;
   // A removal names exactly one set; an added set has members.
   const NamesRanks names = traits_of(r.kind).names_ranks;
   const bool names_ranks = names == NamesRanks::none ||
                            (names == NamesRanks::one ? r.members.size() == 1 : !r.members.empty());
-  if (!names_ranks || uneven > 1 || r.board_slots > INT64_MAX) in.fail();
+  if (!names_ranks || names_no_team || rare > (kUneven | kTeam) || r.board_slots > INT64_MAX) {
+    in.fail();
+  }
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.
   const auto elements = element_count(r.shape);
   if (!is_known || !elements || *elements > INT64_MAX / 8) in.fail();

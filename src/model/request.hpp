@@ -29,6 +29,7 @@ struct Request {
   SetId set = 0;
   std::int32_t priority = 0;
   std::string codec;
+  std::uint32_t team = 0;               // whose channel it travels through, from 1; 0 = any
   std::string group;                    // "" = ungrouped
   std::uint32_t group_size = 0;         // how many tensors the group has
   // alltoall: the rows are not divided equally. The division goes with the data, where each

@@ -23,6 +23,7 @@ Request full_request() {
   r.set = 7;
   r.priority = -2;
   r.codec = "topk";
+  r.team = 3;
   r.group = "block1";
   r.group_size = 4;
   r.uneven = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/data/bytes.hpp"
+#include "model/iteration/bucket_method.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
 
@@ -40,6 +41,10 @@ struct Response {
   // Members compare it before anything moves, and a difference counts as a vote for abort. Local,
   // never encoded.
   std::uint64_t choice = 0;
+  // Planned, and its position is beyond the end of the plan: this member takes part only so that
+  // others who came as far in that channel see the end there. Local, never encoded.
+  bool closing = false;
+  BucketMethod method;                  // when planned. Local, never encoded
   std::int64_t value = -1;              // join: last rank to join; add_process_set: the new id
 };
 

@@ -31,6 +31,11 @@ struct Counters {
   }
 };
 
+// Keeps the largest of what it was told.
+inline void keep_most(Counters::Count& counter, std::uint64_t n) {
+  if (n > Counters::get(counter)) Counters::set(counter, n);
+}
+
 // Counts a bucket that begins, and its size.
 inline void count_bucket(Counters& counters, std::uint64_t bytes) {
   Counters::add(counters.buckets);

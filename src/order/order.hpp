@@ -93,6 +93,8 @@ struct OrderSettings {
   // topo: what shares a bucket; null: neighbours up to a fixed size.
   std::shared_ptr<const IterationArranger> arranger;
   std::size_t bucket_bytes_max = std::size_t{8} << 20;  // topo: of that fixed size
+  bool fuse_groups = false;             // topo: whether a group may share a bucket with others
+  std::uint32_t channels = 1;           // topo: that buckets may travel through at the same time
   // topo: graphs that the caller gave, for the strategy "topo#NAME"; may be null.
   std::shared_ptr<const GivenGraphs> graphs;
   std::shared_ptr<const TopoGraph> given;  // topo: the one it follows; null: it learns
@@ -115,7 +117,8 @@ class Order {
   virtual void leave(Time now) { static_cast<void>(now); }
   // A response this object gave out has ended here; vote is the strongest that any member took (run
   // when it was not planned). Responses end in their order. From an aborted one on, and after a
-  // run_then_stop, planned responses count as never given out, on every member.
+  // run_then_stop, planned responses count as never given out, on every member. Those that are
+  // `closing` are never told.
   virtual void ended(std::uint64_t sequence, PlanVote vote, Time now) {
     static_cast<void>(sequence), static_cast<void>(vote), static_cast<void>(now);
   }

@@ -11,7 +11,7 @@ namespace {
 bool same_collective(const Request& a, const Request& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.device == b.device &&
          a.set == b.set && a.prescale == b.prescale && a.postscale == b.postscale &&
-         a.codec == b.codec;
+         a.codec == b.codec && a.team == b.team;
 }
 
 Response empty_part(const Response& whole) {
@@ -21,6 +21,8 @@ Response empty_part(const Response& whole) {
   part.absent = whole.absent;
   part.planned = whole.planned;
   part.vote = whole.vote;
+  part.closing = whole.closing;
+  part.method = whole.method;
   part.value = whole.value;
   return part;
 }

@@ -25,6 +25,7 @@ struct Channel {
   std::unique_ptr<BucketRun> run;
   bool lent = false;                        // the run is with the mover
   Time begun, packed, joined;               // of the run; joined is kNever until all are there
+  std::uint64_t closed = UINT64_MAX;        // the epoch whose plan has ended in this channel
   Time held_until = kNever;                 // moved, but an emulated network still has it
 
   Channel() = default;
@@ -38,10 +39,9 @@ struct Channel {
   // Takes one turn of the run; returns waiting while the mover has it, or an emulated network.
   move::Step step();
   bool ready() const;
-  // The size of the bucket that runs or comes next; the channel is not drained.
-  std::size_t next_bytes() const {
-    return run != nullptr ? run->bucket().bytes : queue.front().bytes;
-  }
+  // The bucket that runs or comes next, and its size; the channel is not drained.
+  const Bucket& next() const { return run != nullptr ? run->bucket() : queue.front(); }
+  std::size_t next_bytes() const { return next().bytes; }
   bool drained() const { return run == nullptr && queue.empty(); }
 
  private:

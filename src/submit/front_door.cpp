@@ -144,6 +144,12 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
   request.kind = operation.kind;
   request.set = settings.process_set;
   request.priority = settings.priority;
+  if (settings.team < 0 || settings.team > codecs.teams) {
+    return wrong(operation, cat("there is no team ", settings.team, ": the option teams is ",
+                                codecs.teams, ", so that teams are 1 to ", codecs.teams,
+                                ", or 0 for any; raise teams, on every rank"));
+  }
+  request.team = static_cast<std::uint32_t>(settings.team);
   auto codec = choose_codec(operation, settings, codecs);
   if (!codec) return codec.status();
   request.codec = std::move(*codec);

@@ -19,6 +19,7 @@ namespace unisono::submit {
 struct CodecChoice {
   std::vector<std::string_view> known = {"none"};
   std::string_view usual = "none";
+  std::int64_t teams = 1;               // that a call may name
 };
 
 // Names with this prefix are reserved for the engine: a caller's tensor could collide with one.

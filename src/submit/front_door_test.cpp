@@ -61,6 +61,8 @@ TEST(FrontDoor, SaysWhatIsWrong) {
       {"cannot be scaled", boolean, {.op = ReduceOp::max, .prescale = 2}},
       {"is not in the process set", tensor(Collective::broadcast), {.root = 7}},
       {"unknown codec 'morse'", tensor(Collective::allreduce), {.codec = "morse"}},
+      {"the option teams is 1", tensor(Collective::allreduce), {.team = 2}},
+      {"there is no team -1", tensor(Collective::allreduce), {.team = -1}},
       {"does not divide into 2", tensor(Collective::alltoall, {7})},
       {"splits has 1 entries", tensor(Collective::alltoall), {.splits = {8}}},
       {"must not be negative", tensor(Collective::alltoall), {.splits = {9, -1}}},

@@ -70,6 +70,7 @@ Result<Settings> settings_from(const unisono_call* call) {
   settings.process_set = given.process_set;
   settings.priority = given.priority;
   settings.keep_inputs = given.keep_inputs != 0;
+  settings.team = given.team;
   if (given.codec != nullptr) settings.codec = given.codec;
   if (given.on_done != nullptr) {
     settings.on_done = [call_back = given.on_done, context = given.context](const Status& status) {

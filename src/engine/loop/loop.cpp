@@ -11,7 +11,6 @@
 
 namespace unisono::engine {
 namespace {
-
 constexpr std::size_t kEarlyMax = 4096;
 
 order::OrderSettings order_settings(SetId set, const Options& options) {
@@ -24,6 +23,7 @@ order::OrderSettings order_settings(SetId set, const Options& options) {
   settings.pacing = options.pacing;
   settings.cycle = seconds_to_nanos(options.cycle_ms * 1e-3);
   settings.gs_cycles = static_cast<int>(options.gs_cycles);
+  settings.fuse_groups = options.fuse_groups;
   settings.topo_patience = seconds_to_nanos(options.topo_patience_s);
   return settings;
 }
@@ -38,7 +38,7 @@ Loop::Loop(LoopParts parts)
       stragglers_(parts_.peers.size()) {
   parts_.shared.planner = parts_.planner.get();
   parts_.shared.transport = parts_.transport.get();
-  parts_.shared.buffers = &buffers_;
+  reserve_buffers();
   parts_.shared.pendings = &pendings_;
   parts_.shared.remembered = &remembered_;
   if (parts_.beats && parts_.transport->size() > 1) {
@@ -78,6 +78,7 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   settings.bucket_bytes_max = std::min(
       settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
   settings.graphs = parts_.shared.graphs;
+  settings.channels = static_cast<std::uint32_t>(channels.size());
   auto order = order::make_order(parts_.shared.options->order, members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{

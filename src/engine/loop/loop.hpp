@@ -109,6 +109,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void cancel_plans_without_leaver();
   void fail_all_pending(const Status& status);
   void open_world();
+  void reserve_buffers();
   void open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
             arena::SlotLease lease);
   std::vector<std::unique_ptr<run::Channel>> open_channels(

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Responses that move no data: what the members decided takes effect here, at once.
+#include <utility>
+
 #include "base/data/text.hpp"
 #include "engine/loop/set_runner.hpp"
 
@@ -54,6 +56,12 @@ void SetRunner::resolve_one(const Request& request, Status status, std::int64_t 
   observe::Counters::add(status.ok() ? parts_.shared->counters->operations
                                      : parts_.shared->counters->operations_failed);
   submit::resolve(pending, std::move(status), release_);
+}
+
+void SetRunner::fail_agreed() {
+  for (const Response& response : std::exchange(failures_, {})) {
+    fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
+  }
 }
 
 void SetRunner::fail_tensors(const Response& response, const Status& status) {

@@ -47,8 +47,9 @@ void SetRunner::leave(Time now) {
 
 void SetRunner::member_left(Rank rank, Time now) {
   someone_left_ = true;
-  run::Channel& channel = *parts_.channels.front();
-  if (channel.run != nullptr) cancel_if_leaver_absent(channel, now);
+  for (const auto& channel : parts_.channels) {
+    if (channel->run != nullptr) cancel_if_leaver_absent(*channel, now);
+  }
   parts_.order->member_left(rank, now);
   negotiate_ = true;
 }
@@ -84,6 +85,7 @@ bool SetRunner::advance(Time now, std::size_t max_bytes) {
 bool SetRunner::advance_channels(Time now, std::size_t max_bytes) {
   bool worked = false;
   for (const auto& channel : parts_.channels) worked |= advance(*channel, now, max_bytes);
+  if (!failures_.empty() && !gate_.behind(parts_.channels)) fail_agreed();
   return worked;
 }
 
@@ -115,13 +117,17 @@ bool SetRunner::advance(run::Channel& channel, Time now, std::size_t max_bytes) 
 void SetRunner::end_run(run::Channel& channel, Time now) {
   const std::unique_ptr<run::BucketRun> run = std::move(channel.run);
   const PlanVote vote = run->vote();
-  if (run->is_ballot() && vote != PlanVote::abort) {
+  run::Channel* next = run->is_ballot() && vote != PlanVote::abort ? &channel : nullptr;
+  if (run->is_ballot() && run->bucket().responses.front().choice != 0) {
+    next = gate_.chosen(run->bucket(), vote, parts_.channels);
+  }
+  if (next != nullptr) {
     std::vector<Pending> pendings = run->give_back();
-    start_run(channel, run->give_up_bucket(), std::move(pendings), vote);
+    start_run(*next, run->give_up_bucket(), std::move(pendings), vote);
     return;
   }
   finish(channel, *run);
-  if (vote != PlanVote::run) drop_planned(run->bucket().id);
+  if (vote != PlanVote::run) gate_.close(channel, run->bucket(), parts_.channels);
   ended(run->bucket(), vote, now);
 }
 
@@ -132,81 +138,15 @@ void SetRunner::finish(const run::Channel& channel, run::BucketRun& run) {
     return;
   }
   observe::Counters::add(parts_.shared->counters->operations, run.tensor_count());
-  if (run.planned()) log_order(run.bucket().responses.front());
+  if (run.planned()) log_ran(run.bucket().responses.front());
   complete(channel, run);
-}
-
-// What was planned to follow will be negotiated. Members had planned different lengths ahead, so
-// the count of buckets goes on from the one they all ended. The order hears of the end only after
-// other channels have ended what came before; until then it goes on to give out what nobody begins.
-void SetRunner::drop_planned(std::uint64_t last_bucket) {
-  std::deque<Bucket>& queue = parts_.channels.front()->queue;
-  for (const Bucket& bucket : queue) {
-    for (const Response& response : bucket.responses) {
-      std::erase_if(unended_,
-                    [&](const Unended& entry) { return entry.sequence == response.sequence; });
-    }
-  }
-  queue.clear();
-  next_bucket_ = last_bucket + 1;
-  plan_over_ = true;
-}
-
-// The stations of each tensor are those of the bucket, after its own.
-static void note_tensors(observe::Timings& timings, SetId set, const run::BucketRun& run,
-                         observe::Stations at) {
-  observe::Timings::Batch batch(timings);
-  for (std::size_t i = 0; i < run.tensor_count(); ++i) {
-    const Request& request = *run.tensor(i).request;
-    at.submitted = run.tensor(i).pending.submitted;
-    at.agreed = run.tensor(i).pending.agreed;
-    if (at.submitted == Time{}) continue;   // a rank that has joined
-    batch.add(request.name, request.kind, request.bytes(), set, run.bucket().id, at);
-  }
-}
-
-// Timings and counters come first, so that whoever a ticket wakes finds the operation in them.
-void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
-  observe::Counters& counters = *parts_.shared->counters;
-  const Time moved = parts_.shared->clock->now();
-  const Time joined = channel.joined == kNever ? channel.packed : channel.joined;
-  run.write_outputs();
-  const Time done = parts_.shared->clock->now();
-  const auto ns = [](Nanos d) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
-  };
-  note_tensors(*parts_.shared->timings, parts_.id, run,
-               {{}, {}, channel.begun, channel.packed, joined, moved, done});
-  for (std::size_t i = 0; i < run.tensor_count(); ++i) {
-    const Pending& pending = run.tensor(i).pending;
-    if (pending.submitted == Time{}) continue;  // a rank that has joined
-    observe::Counters::add(counters.negotiation_ns, ns(pending.agreed - pending.submitted));
-    observe::Counters::add(counters.wait_tensors_ns, ns(channel.begun - pending.agreed));
-    ++waits_;
-    waited_ += joined - pending.submitted;
-  }
-  observe::Counters::add(counters.pack_ns, ns(channel.packed - channel.begun));
-  observe::Counters::add(counters.wait_data_ns, ns(joined - channel.packed));
-  observe::Counters::add(counters.move_ns, ns(moved - joined));
-  observe::Counters::add(counters.unpack_ns, ns(done - moved));
-  if (run.bucket().kind == Collective::allreduce) {
-    parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined),
-                             run::MoveTimes::sample_of(run.local(),
-                                                       run.planned() && !run.settled()));
-  }
-  run.resolve_tickets(release_);
-}
-
-observe::RankWait SetRunner::take_wait() {
-  const observe::RankWait wait{
-      waits_, waits_ == 0 ? Nanos(0) : waited_ / static_cast<std::int64_t>(waits_)};
-  waits_ = 0;
-  waited_ = Nanos(0);
-  return wait;
 }
 
 // Tells the order in the order of sequences, whichever channel was faster.
 void SetRunner::ended(const Bucket& bucket, PlanVote vote, Time now) {
+  negotiate_ |= vote != PlanVote::run;
+  // The order knows the end of a plan, and what it gives out now has the same sequences.
+  if (bucket.epoch != gate_.epoch() || bucket.responses.front().closing) return;
   for (const Response& response : bucket.responses) {
     for (Unended& entry : unended_) {
       if (entry.sequence != response.sequence) continue;
@@ -220,19 +160,31 @@ void SetRunner::ended(const Bucket& bucket, PlanVote vote, Time now) {
 
 void SetRunner::tell_ended(Time now) {
   while (!unended_.empty() && unended_.front().parts == 0) {
-    parts_.order->ended(unended_.front().sequence, unended_.front().vote, now);
-    if (unended_.front().vote != PlanVote::run) {
-      negotiate_ = true;
-      plan_over_ = false;
-      report_order(false, now);
-    }
+    const Unended front = unended_.front();
     unended_.pop_front();
+    parts_.order->ended(front.sequence, front.vote, now);
+    if (front.vote == PlanVote::run) continue;
+    // Members had planned different lengths ahead, so the count of buckets goes on from the one
+    // they all ended.
+    next_bucket_ = front.bucket + 1;
+    unended_.clear();
+    plan_over_ = true;
+    negotiate_ = true;
+    report_order(false, now);
   }
 }
 
 bool SetRunner::ready() const {
-  return std::any_of(parts_.channels.begin(), parts_.channels.end(),
-                     [](const auto& channel) { return channel->ready(); });
+  return std::any_of(parts_.channels.begin(), parts_.channels.end(), [&](const auto& channel) {
+    return channel->ready() &&
+           (channel->run != nullptr || run::PlanGate::may_begin(*channel, parts_.channels));
+  });
+}
+
+std::size_t SetRunner::under_way() const {
+  return static_cast<std::size_t>(
+      std::count_if(parts_.channels.begin(), parts_.channels.end(),
+                    [](const auto& channel) { return channel->run != nullptr; }));
 }
 
 bool SetRunner::in_plan() const {
@@ -263,26 +215,35 @@ bool SetRunner::negotiate(Time now) {
   }
   if (!output_.messages.empty()) spoke_ = now;
   for (const order::Stall& stall : output_.stalls) log_line(LogLevel::warn, stall.sentence);
-  if (plan_over_) std::erase_if(output_.responses, [](const Response& r) { return r.planned; });
-  if (output_.responses.empty()) return !output_.messages.empty();
+  // What closes channels comes first, and concerns no tensor of this rank.
+  std::size_t closing = 0;
+  for (; closing < output_.responses.size() && output_.responses[closing].closing; ++closing) {
+    enqueue({std::move(output_.responses[closing])});
+  }
+  output_.responses.erase(output_.responses.begin(),
+                          output_.responses.begin() + static_cast<std::ptrdiff_t>(closing));
+  if (output_.responses.empty()) return closing > 0 || !output_.messages.empty();
 
+  if (std::exchange(plan_over_, false)) gate_.next_epoch();
   report_order(output_.responses.front().planned, now);
   observe::Counters::add(parts_.shared->counters->cycles);
   for (const Response& response : output_.responses) {
+    if (response.closing) continue;
     // A planned response counts once it has run: until then it may be taken back.
+    const std::uint64_t digest = digest_of(response);
     if (!response.planned) {
       ++negotiated_;
-      log_order(response);
+      log_order(digest);
     }
     for (const Request& tensor : response.tensors) {
       parts_.shared->pendings->agreed(parts_.id, tensor.name, now);
     }
-    unended_.push_back({response.sequence, 0, PlanVote::run});
-    // Fails at once, so that the name is free to be submitted again.
-    if (!response.error.ok()) {
-      fail_tensors(response, parts_.host->name_peer(response.error, parts_.members));
-    }
+    unended_.push_back({.sequence = response.sequence, .parts = 0, .vote = PlanVote::run,
+                        .digest = digest, .planned = response.planned});
+    if (!response.error.ok()) failures_.push_back(response);
   }
+  // At once, so that the names are free to be submitted again.
+  if (!failures_.empty() && !gate_.behind(parts_.channels)) fail_agreed();
   parts_.shared->timings->add_round(now);
   // Members come to planned responses at different times, so each travels as it was planned; what
   // was negotiated came to all in the same rounds.
@@ -302,25 +263,24 @@ void SetRunner::enqueue(std::vector<Response> responses) {
   if (planned) whole.open(std::move(responses.front()));
   Plan plan = planned ? whole.finish(next_bucket_)
                       : parts_.shared->planner->plan(std::move(responses), next_bucket_);
-  next_bucket_ += plan.buckets.size();
   for (Bucket& bucket : plan.buckets) {
     bucket.identity = identity_of(bucket);
-    for (const Response& response : bucket.responses) {
-      std::find_if(unended_.rbegin(), unended_.rend(), [&](const Unended& entry) {
-        return entry.sequence == response.sequence;
-      })->parts++;
-    }
-    // Decisions give out ids, and planned buckets must not overtake each other's vote, so all of
-    // those share one channel.
     const Response& first = bucket.responses.front();
-    const bool anywhere = !first.planned && traits_of(first.tensors.front().kind).moves;
-    const std::size_t channel = anywhere ? bucket.id % parts_.channels.size() : 0;
-    parts_.channels[channel]->queue.push_back(std::move(bucket));
+    next_bucket_ += first.closing ? 0 : 1;
+    for (const Response& response : bucket.responses) {
+      if (response.closing) continue;
+      const auto entry = std::find_if(unended_.rbegin(), unended_.rend(), [&](const auto& each) {
+        return each.sequence == response.sequence;
+      });
+      ++entry->parts;
+      entry->bucket = bucket.id;
+    }
+    gate_.enqueue(std::move(bucket), parts_.channels);
   }
 }
 
 bool SetRunner::start_next(run::Channel& channel, Time now) {
-  if (channel.queue.empty()) return false;
+  if (channel.queue.empty() || !run::PlanGate::may_begin(channel, parts_.channels)) return false;
   Bucket bucket = std::move(channel.queue.front());
   channel.queue.pop_front();
   if (run_at_once(bucket)) {
@@ -369,6 +329,9 @@ bool SetRunner::start_run(run::Channel& channel, Bucket bucket, std::vector<Pend
     return false;
   }
   channel.packed = parts_.shared->clock->now();
+  observe::keep_most(parts_.shared->counters->buckets_at_once, under_way());
+  observe::Counters::set(parts_.shared->counters->buffers_allocated,
+                         parts_.shared->buffers->allocations());
   return true;
 }
 

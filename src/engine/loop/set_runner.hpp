@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "run/channel.hpp"
+#include "run/gate/plan_gate.hpp"
 #include "engine/loop/plan_costs.hpp"
 #include "engine/loop/shared_parts.hpp"
 #include "observe/straggler.hpp"
@@ -44,6 +45,9 @@ struct SetParts {
   const SharedParts* shared = nullptr;
   SetHost* host = nullptr;
 };
+
+// What the order said, as one number.
+std::uint64_t digest_of(const Response& response);
 
 class SetRunner {
  public:
@@ -82,7 +86,8 @@ class SetRunner {
  private:
   bool negotiate(Time now);
   void report_order(bool planned, Time now);
-  void log_order(const Response& response);
+  void log_order(std::uint64_t response_digest);
+  void log_ran(const Response& response);
   void enqueue(std::vector<Response> responses);
   bool advance_channels(Time now, std::size_t max_bytes);
   bool advance(run::Channel& channel, Time now, std::size_t max_bytes);
@@ -95,7 +100,8 @@ class SetRunner {
   void end_run(run::Channel& channel, Time now);
   void finish(const run::Channel& channel, run::BucketRun& run);
   void complete(const run::Channel& channel, run::BucketRun& run);
-  void drop_planned(std::uint64_t last_bucket);
+  std::size_t under_way() const;
+  void fail_agreed();
   void ended(const Bucket& bucket, PlanVote vote, Time now);
   void tell_ended(Time now);
   void fail_tensors(const Response& response, const Status& status);
@@ -108,17 +114,22 @@ class SetRunner {
   bool stopped_ = false;
   bool reported_planned_ = false;           // as the last report says
   Time reported_at_;
-  bool plan_over_ = false;                  // and the order has yet to hear of it
+  bool plan_over_ = false;                  // and nothing has come since but what closes channels
   Time spoke_;                              // when it last had something to say to the others
   std::uint64_t next_bucket_ = 0, negotiated_ = 0;
+  run::PlanGate gate_;
   std::uint64_t waits_ = 0;                 // tensors since the last take_wait()
   Nanos waited_{0};                         // all of them together
   order::OrderOutput output_;
+  std::vector<Response> failures_;          // agreed on, while a plan before may hold the tensors
   // Responses that have not ended, in their order. A group that was cut ends with its last part.
   struct Unended {
     std::uint64_t sequence;
     std::size_t parts;
     PlanVote vote;
+    std::uint64_t digest;                   // of what was planned, until it has run and is logged
+    std::uint64_t bucket = 0;               // the last one of it
+    bool planned = false, ran = false;
   };
   std::deque<Unended> unended_;
 };

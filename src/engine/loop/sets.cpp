@@ -295,4 +295,17 @@ bool Loop::blocking() const {
                      [](const auto& set) { return set.second->blocking(); });
 }
 
+// Without memory for them the job runs all the same, and finds out with the first bucket.
+void Loop::reserve_buffers() {
+  parts_.shared.buffers = &buffers_;
+  const Options& options = *parts_.shared.options;
+  if (!buffers_.reserve(static_cast<std::size_t>(options.teams),
+                        static_cast<std::size_t>(options.buffer_bytes))) {
+    log_line(LogLevel::warn, cat("rank ", parts_.transport->rank(), ": no memory for ",
+                                 options.teams, " buffers of buffer_bytes=", options.buffer_bytes,
+                                 "; lower buffer_bytes, or free memory on this host"));
+  }
+  observe::Counters::set(parts_.shared.counters->buffer_bytes, buffers_.reserved_bytes());
+}
+
 }  // namespace unisono::engine

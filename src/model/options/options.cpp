@@ -110,6 +110,10 @@ constexpr Entry kEntries[] = {
     {{"team_threads", "UNISONO_TEAM_THREADS", "", count_from(1), false,
       "How many threads of this rank share the copying and reducing of one bucket."},
      &Options::team_threads},
+    {{"buffer_bytes", "UNISONO_BUFFER_BYTES", "", kBytes, false,
+      "How large a buffer each team has from the beginning for buckets that travel by messages; "
+      "larger buckets get further ones when they come, which are kept for the next. 0: none."},
+     &Options::buffer_bytes},
     {{"arena_bytes", "UNISONO_ARENA_BYTES", "", kBytes, false,
       "The most shared memory this rank may use; address space only until it is touched. 0: as "
       "much as the machine has."},

@@ -52,6 +52,7 @@ class Switchable final : public Order {
     }
     std::string chosen;
     for (std::size_t i = responses; i < out.responses.size(); ++i) {
+      if (out.responses[i].closing) continue;
       next_sequence_ = out.responses[i].sequence + 1;
       choose(out.responses[i], chosen);
     }

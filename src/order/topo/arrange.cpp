@@ -35,7 +35,7 @@ std::int64_t bytes_of(const TopoUnit& unit) {
 
 // The units in the order of `ranked`, so that those answered earlier win where nothing else decides.
 IterationGraph graph_of(const std::vector<TopoUnit>& units, const std::vector<Ranked>& ranked,
-                        const Edge& edge) {
+                        const Edge& edge, bool fuse_groups) {
   IterationGraph graph{std::vector<IterationUnit>(units.size()), IterationEdges(units.size())};
   std::vector<const Request*> kinds;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -46,7 +46,7 @@ IterationGraph graph_of(const std::vector<TopoUnit>& units, const std::vector<Ra
     graph.units[i] = {.bytes = bytes_of(unit),
                       .priority = priority_of(unit),
                       .kind = static_cast<std::uint32_t>(kind - kinds.begin()),
-                      .alone = !unit.front().group.empty()};
+                      .alone = !unit.front().group.empty() && !fuse_groups};
     if (kind == kinds.end()) kinds.push_back(&unit.front());
     for (std::size_t j = 0; j < ranked.size(); ++j) {
       if (i != j && edge(ranked[i].unit, ranked[j].unit)) graph.edges.add(i, j);
@@ -93,18 +93,23 @@ IterationBuckets fill(const IterationGraph& graph, std::size_t bucket_bytes_max)
   return buckets;
 }
 
+// What names no team takes turns with the channels.
 std::shared_ptr<const TopoPlan> plan_of(const std::vector<TopoUnit>& units,
                                         const std::vector<Ranked>& ranked,
-                                        const IterationBuckets& buckets) {
+                                        const IterationBuckets& buckets, std::uint32_t channels) {
   std::vector<std::vector<Request>> planned;
+  std::vector<BucketMethod> methods(buckets.size());
   for (const auto& bucket : buckets) {
+    const std::uint32_t team = units[ranked[bucket.front()].unit].front().team;
+    methods[planned.size()].channel =
+        (team > 0 ? team - 1 : static_cast<std::uint32_t>(planned.size())) % channels;
     planned.emplace_back();
     for (const std::uint32_t u : bucket) {
       const TopoUnit& unit = units[ranked[u].unit];
       planned.back().insert(planned.back().end(), unit.begin(), unit.end());
     }
   }
-  return std::make_shared<const TopoPlan>(std::move(planned));
+  return std::make_shared<const TopoPlan>(std::move(planned), std::move(methods));
 }
 
 bool sound(const TopoGraph& graph) {
@@ -139,7 +144,7 @@ Arranged arrange(const std::vector<TopoUnit>& units,
     for (const auto& iteration : positions) ranked.back().position += iteration[u];
   }
   std::sort(ranked.begin(), ranked.end());
-  IterationGraph graph = graph_of(units, ranked, edge);
+  IterationGraph graph = graph_of(units, ranked, edge, by.fuse_groups);
   IterationBuckets buckets;
   if (by.arranger != nullptr) {
     for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -150,7 +155,7 @@ Arranged arrange(const std::vector<TopoUnit>& units,
   // What a planner got wrong is not followed.
   const bool arranged = !buckets.empty() && fault_of(graph, buckets).empty();
   if (!arranged) buckets = fill(graph, by.bucket_bytes_max);
-  Arranged made{plan_of(units, ranked, buckets), {}, {}};
+  Arranged made{plan_of(units, ranked, buckets, by.channels), {}, {}};
   if (!arranged) return made;
   for (const auto& bucket : buckets) {
     for (const std::uint32_t u : bucket) {
@@ -161,7 +166,8 @@ Arranged arrange(const std::vector<TopoUnit>& units,
   return made;
 }
 
-std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max) {
+std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max,
+                                        std::uint32_t channels, bool fuse_groups) {
   if (!sound(graph)) return nullptr;
   const std::size_t count = graph.units.size();
   IterationEdges edges(count);
@@ -189,8 +195,8 @@ std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t buck
   for (std::size_t u = 0; u < count; ++u) ranked.push_back({depth[u] * count + u, {}, u});
   std::sort(ranked.begin(), ranked.end());
   const Edge edge = [&](std::size_t a, std::size_t b) { return edges.has(a, b); };
-  const IterationGraph made = graph_of(graph.units, ranked, edge);
-  return plan_of(graph.units, ranked, fill(made, bucket_bytes_max));
+  const IterationGraph made = graph_of(graph.units, ranked, edge, fuse_groups);
+  return plan_of(graph.units, ranked, fill(made, bucket_bytes_max), channels);
 }
 
 }  // namespace unisono::order

@@ -36,6 +36,8 @@ struct Arranged {
 struct ArrangeBy {
   std::shared_ptr<const IterationArranger> arranger;  // may be null
   std::size_t bucket_bytes_max = 0;     // without an arranger
+  std::uint32_t channels = 1;           // of the set
+  bool fuse_groups = false;             // whether a group may share a bucket with others
 };
 // `positions` by iteration, by unit; `merged` is about the same units.
 Arranged arrange(const std::vector<TopoUnit>& units,
@@ -43,6 +45,7 @@ Arranged arrange(const std::vector<TopoUnit>& units,
                  const ArrangeBy& by);
 // Null when the graph has a cycle, an edge to nowhere, a name twice, or a unit that cannot be
 // planned.
-std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max);
+std::shared_ptr<const TopoPlan> arrange(const TopoGraph& graph, std::size_t bucket_bytes_max,
+                                        std::uint32_t channels = 1, bool fuse_groups = false);
 
 }  // namespace unisono::order

@@ -16,12 +16,18 @@ constexpr std::size_t kRequestBytesMin = 8;
 
 bool well_formed(const std::vector<Request>& bucket, SetId set) {
   if (bucket.empty()) return false;
-  const bool grouped = !bucket.front().group.empty();
-  if (grouped) return bucket.front().set == set && plannable(bucket);
-  return std::all_of(bucket.begin(), bucket.end(), [&](const Request& request) {
-    return request.set == set && request.group.empty() && plannable({&request, 1}) &&
-           (bucket.size() == 1 || travel_together(request, bucket.front()));
-  });
+  // Units lie one after the other, groups as a whole.
+  for (std::size_t at = 0; at < bucket.size();) {
+    const Request& head = bucket[at];
+    const std::size_t size = head.group.empty() ? 1 : head.group_size;
+    if (size == 0 || size > bucket.size() - at || head.set != set ||
+        !plannable(std::span(bucket).subspan(at, size)) ||
+        (size < bucket.size() && !travel_together(head, bucket.front()))) {
+      return false;
+    }
+    at += size;
+  }
+  return true;
 }
 
 // Each operation has rows of as many members as any, or none, as its kind says.
@@ -43,7 +49,7 @@ bool well_formed(const std::vector<std::vector<Request>>& buckets, const PlanRow
 bool same_settings(const Request& a, const Request& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.device == b.device &&
          a.prescale == b.prescale && a.postscale == b.postscale && a.codec == b.codec &&
-         a.set == b.set && (!traits_of(a.kind).has_root || a.root == b.root);
+         a.team == b.team && a.set == b.set && (!traits_of(a.kind).has_root || a.root == b.root);
 }
 
 bool same_but_shape(const Request& a, const Request& b) {
@@ -99,7 +105,7 @@ std::uint64_t signature_of(const Request& request, std::span<const std::int64_t>
   if (traits.has_root) mix(static_cast<std::uint64_t>(request.root) + 1);
   mix(std::bit_cast<std::uint64_t>(request.prescale));
   mix(std::bit_cast<std::uint64_t>(request.postscale));
-  mix(request.group_size);
+  mix(std::uint64_t{request.team} << 32 | request.group_size);
   if (!request.group.empty()) mix(hash_text(request.group));
   return hash;
 }
@@ -108,8 +114,10 @@ bool same_operation(const Request& a, const Request& b) {
   return same_but_shape(a, b) && a.shape == b.shape;
 }
 
-TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets, PlanRows rows)
-    : buckets_(std::move(buckets)), rows_(std::move(rows)) {
+TopoPlan::TopoPlan(std::vector<std::vector<Request>> buckets, std::vector<BucketMethod> methods,
+                   PlanRows rows)
+    : buckets_(std::move(buckets)), methods_(std::move(methods)), rows_(std::move(rows)) {
+  methods_.resize(buckets_.size());
   std::uint32_t slot = 0;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     first_slots_.push_back(slot);
@@ -164,15 +172,16 @@ std::shared_ptr<const TopoPlan> TopoPlan::with_rows(
     const auto it = rows.find(std::string(name));
     if (it != rows.end()) all[place.slot] = it->second;
   }
-  return std::make_shared<const TopoPlan>(buckets_, std::move(all));
+  return std::make_shared<const TopoPlan>(buckets_, methods_, std::move(all));
 }
 
 void TopoPlan::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(buckets_.size()));
   std::size_t slot = 0;
-  for (const auto& bucket : buckets_) {
-    out.put(static_cast<std::uint32_t>(bucket.size()));
-    for (const Request& request : bucket) {
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    out.put(methods_[b].channel);
+    out.put(static_cast<std::uint32_t>(buckets_[b].size()));
+    for (const Request& request : buckets_[b]) {
       encode_request(request, out);
       out.put_list(rows_.empty() ? std::vector<std::int64_t>() : rows_[slot]);
       ++slot;
@@ -180,14 +189,19 @@ void TopoPlan::encode(ByteWriter& out) const {
   }
 }
 
-std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
+std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
+                                                 std::uint32_t channels) {
   const auto count = in.get<std::uint32_t>();
   if (!in.can_hold(count, sizeof(std::uint32_t)) || count == 0) return nullptr;
   std::vector<std::vector<Request>> buckets(count);
+  std::vector<BucketMethod> methods(count);
   PlanRows rows;
   std::set<std::string> names;
   bool some = false;
-  for (auto& bucket : buckets) {
+  for (std::size_t b = 0; b < count; ++b) {
+    auto& bucket = buckets[b];
+    methods[b].channel = in.get<std::uint32_t>();
+    if (methods[b].channel >= channels) return nullptr;
     const auto size = in.get<std::uint32_t>();
     if (!in.can_hold(size, kRequestBytesMin)) return nullptr;
     for (std::uint32_t i = 0; i < size && in.ok(); ++i) {
@@ -200,7 +214,7 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set) {
   }
   if (!in.finished() || !well_formed(buckets, rows)) return nullptr;
   if (!some) rows.clear();
-  return std::make_shared<const TopoPlan>(std::move(buckets), std::move(rows));
+  return std::make_shared<const TopoPlan>(std::move(buckets), std::move(methods), std::move(rows));
 }
 
 std::shared_ptr<const TopoPlan> TopoPool::share(std::shared_ptr<const TopoPlan> plan) {

@@ -3,8 +3,8 @@
 // The order fixed once: which tensors travel together, and which bucket comes after which.
 //
 // A value that never changes, equal on all members. A unit is one ungrouped tensor or one whole
-// group; a group has a bucket of its own. All tensors of a bucket fit one collective: several
-// allreduces, or one operation of another kind. Rows that differ between members are part of a plan.
+// group, which lies in one bucket. All tensors of a bucket fit one collective: several allreduces,
+// or one operation of another kind. Rows that differ between members are part of a plan.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/data/bytes.hpp"
+#include "model/iteration/bucket_method.hpp"
 #include "model/request.hpp"
 #include "model/response.hpp"
 #include "unisono/status.hpp"
@@ -41,8 +42,9 @@ std::uint64_t signature_of(const Request& request, std::span<const std::int64_t>
 
 class TopoPlan {
  public:
-  // `buckets` are valid: see decode().
-  explicit TopoPlan(std::vector<std::vector<Request>> buckets, PlanRows rows = {});
+  // `buckets` are valid: see decode(). Methods are by bucket; none: all by the default one.
+  explicit TopoPlan(std::vector<std::vector<Request>> buckets,
+                    std::vector<BucketMethod> methods = {}, PlanRows rows = {});
   TopoPlan(const TopoPlan&) = delete;
   TopoPlan& operator=(const TopoPlan&) = delete;
 
@@ -70,14 +72,17 @@ class TopoPlan {
   std::size_t size() const { return buckets_.size(); }
   std::size_t slots() const { return places_.size(); }
   const std::vector<Request>& bucket(std::size_t index) const { return buckets_[index]; }
+  const BucketMethod& method(std::size_t index) const { return methods_[index]; }
   std::uint32_t first_slot(std::size_t index) const { return first_slots_[index]; }
   std::uint64_t hash() const { return hash_; }
   void encode(ByteWriter& out) const;
-  // Null when the bytes are not a whole, valid plan of the set.
-  static std::shared_ptr<const TopoPlan> decode(ByteReader& in, SetId set);
+  // Null when the bytes are not a whole, valid plan of the set, which has that many channels.
+  static std::shared_ptr<const TopoPlan> decode(ByteReader& in, SetId set,
+                                                std::uint32_t channels = 1);
 
  private:
   std::vector<std::vector<Request>> buckets_;
+  std::vector<BucketMethod> methods_;
   PlanRows rows_;                       // empty when no operation has any
   std::vector<std::uint32_t> first_slots_;
   std::unordered_map<std::string_view, Place> places_;  // keys live in the buckets

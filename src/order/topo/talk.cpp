@@ -11,7 +11,8 @@
 
 namespace unisono::order {
 
-TopoTalk::TopoTalk(const Members& members, int radix, SetId set) : members_(members), set_(set) {
+TopoTalk::TopoTalk(const Members& members, int radix, SetId set, std::uint32_t channels)
+    : members_(members), set_(set), channels_(channels) {
   const TreeShape shape{members.count(), radix};
   if (members.me > 0) parent_ = shape.parent(members.me);
   children_.resize(static_cast<std::size_t>(shape.child_count(members.me)));
@@ -88,7 +89,7 @@ Result<TopoOffer> TopoTalk::receive_plan(Rank from, ByteReader& in) const {
   TopoOffer offer;
   offer.attempt = in.get<std::uint64_t>();
   const auto hash = in.get<std::uint64_t>();
-  offer.plan = TopoPlan::decode(in, set_);
+  offer.plan = TopoPlan::decode(in, set_, channels_);
   if (offer.plan == nullptr) return malformed(from, "it does not parse as a plan");
   const std::size_t rows = offer.plan->members();
   if (rows != 0 && rows != static_cast<std::size_t>(members_.count())) {

@@ -34,7 +34,7 @@ struct TopoOffer {
 class TopoTalk {
  public:
   // `members` outlives this.
-  TopoTalk(const Members& members, int radix, SetId set);
+  TopoTalk(const Members& members, int radix, SetId set, std::uint32_t channels = 1);
 
   bool leads() const { return members_.me == 0; }
   // This member's lesson; the next pass_on() counts it.
@@ -59,6 +59,7 @@ class TopoTalk {
 
   const Members& members_;
   const SetId set_;
+  const std::uint32_t channels_;        // of the set: plans name no other
   int parent_ = -1;                     // -1: the first member
   std::vector<int> children_;
   std::optional<Lesson> own_;

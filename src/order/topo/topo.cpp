@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -43,13 +44,16 @@ class Topo final : public Order {
   Topo(Members members, OrderSettings settings, TopoPolicy policy, OrderFactory make_inner)
       : members_(std::move(members)), settings_(std::move(settings)), policy_(std::move(policy)),
         make_inner_(std::move(make_inner)), inner_(make_inner_(members_, inner_settings())),
-        talk_(members_, settings_.tree_radix, settings_.set),
+        talk_(members_, settings_.tree_radix, settings_.set, policy_.channels),
         learn_(std::max(1, settings_.learn_steps), talk_.leads()),
         wanted_(std::max(1, policy_.learn_first > 0 ? policy_.learn_first : settings_.learn_steps)),
         library_(policy_.plans_max), patience_(settings_.topo_patience), next_sequence_(settings_.first_sequence) {
     if (policy_.given != nullptr) {
       state_ = State::proposing;
-      if (talk_.leads()) offer(arrange(*policy_.given, policy_.bucket_bytes_max), Time{0});
+      if (!talk_.leads()) return;
+      offer(arrange(*policy_.given, policy_.bucket_bytes_max, policy_.channels,
+                    policy_.fuse_groups),
+            Time{0});
     }
   }
 
@@ -79,6 +83,9 @@ class Topo final : public Order {
   }
 
   void negotiate(Time now, OrderOutput& out) override {
+    // What this member owes a plan that is over comes before all that is negotiated.
+    std::move(closing_.begin(), closing_.end(), std::back_inserter(out.responses));
+    closing_.clear();
     if (planned_) {
       // The inner order rests until this member has come to the end of the plan as well.
       planned_->negotiate(now, out.responses);
@@ -103,7 +110,9 @@ class Topo final : public Order {
 
   void ended(std::uint64_t sequence, PlanVote vote, Time now) override {
     if (planned_ && sequence >= planned_->first_sequence()) {
-      if (planned_->ended(sequence, vote, now)) fall_back(vote, now);
+      if (!planned_->ended(sequence, vote, now)) return;
+      planned_->close(sequence, closing_);
+      fall_back(vote, now);
       return;
     }
     while (!given_.empty() && given_.front().sequence <= sequence) tell_inner_ended(now);
@@ -124,7 +133,7 @@ class Topo final : public Order {
   }
 
   Time deadline() const override {
-    if (talk_.has_messages()) return Time{0};
+    if (talk_.has_messages() || !closing_.empty()) return Time{0};
     return planned_ ? planned_->deadline() : inner_->deadline();
   }
 
@@ -230,7 +239,9 @@ class Topo final : public Order {
     if (Status status = talk_.pass_on(of_all); !status) return status;
     // Once the attempt is over nobody needs its plan; without the offer nobody consents either.
     if (of_all && state_ == State::proposing) {
-      arranged_ = arrange(units_, positions_, *of_all, {policy_.arranger, policy_.bucket_bytes_max});
+      arranged_ = arrange(units_, positions_, *of_all,
+                          {policy_.arranger, policy_.bucket_bytes_max, policy_.channels,
+                           policy_.fuse_groups});
       offer(rows_.empty() ? arranged_.plan : arranged_.plan->with_rows(rows_), now);
     }
     return {};
@@ -446,6 +457,7 @@ class Topo final : public Order {
   std::optional<std::string> joining_;  // this member's join, in the inner order
   std::optional<TopoNudge> early_nudge_;
   std::optional<PlannedRun> planned_;   // exactly while planned
+  std::vector<Response> closing_;       // of the plan before, to be given out
   Nanos patience_;
   std::deque<Given> given_;
   std::uint64_t next_sequence_;
@@ -470,6 +482,8 @@ std::unique_ptr<Order> make_topo(Members members, OrderSettings settings) {
   policy.pool = settings.topo_pool;
   policy.arranger = settings.arranger;
   policy.bucket_bytes_max = settings.bucket_bytes_max;
+  policy.channels = settings.channels;
+  policy.fuse_groups = settings.fuse_groups;
   policy.given = settings.given;
   return make_topo(std::move(members), std::move(settings), std::move(policy), make_cache);
 }
@@ -478,6 +492,8 @@ std::unique_ptr<Order> make_auto(Members members, OrderSettings settings) {
   TopoPolicy policy;
   policy.name = "auto";
   policy.bucket_bytes_max = settings.bucket_bytes_max;
+  policy.channels = settings.channels;
+  policy.fuse_groups = settings.fuse_groups;
   policy.arranger = settings.arranger;
   policy.pool = settings.topo_pool;
   policy.learn_first = 3 * settings.learn_steps;

@@ -38,6 +38,8 @@ struct TopoPolicy {
   // Each plan that broke early doubles the iterations wanted for the next, this many times.
   int doublings_max = 3;
   std::size_t bucket_bytes_max = std::size_t{8} << 20;  // where there is no arranger
+  bool fuse_groups = false;             // whether a group may share a bucket with others
+  std::uint32_t channels = 1;           // that buckets may travel through at the same time
   Nanos grace{2'000'000};               // for slots to fill once the plan is known to end
   std::size_t plans_max = 8;            // known at a time
   // A graph the framework knows, instead of learning the first plan. All members pass one or none;

@@ -24,7 +24,8 @@ for step in range(30):
     for handle in handles:
         unisono.synchronize(handle)
 stats = unisono.stats()
-classes = [value for name, value in stats.items() if name.startswith("buckets_")]
+classes = [value for name, value in stats.items()
+           if name.startswith(("buckets_below_", "buckets_from_"))]
 assert len(classes) == 5 and sum(classes) == stats["buckets"], stats
 unisono.shutdown()
 print("done", flush=True)

@@ -9,6 +9,7 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 
+from ... import current
 from ...engine import ReduceOp
 from ...errors import InvalidArgument
 from ...groups import split_groups
@@ -31,6 +32,17 @@ def checked_factor(factor: float, op: ReduceOp) -> float:
         raise InvalidArgument("gradient_predivide_factor not supported with op != Average; op is "
                               f"{op.name}, so scale the gradients yourself")
     return float(factor)
+
+
+def checked_team(team: int, schedule: Optional[str]) -> int:
+    teams = int(current.engine().options().get("teams")) if current.is_initialized() else None
+    if isinstance(team, bool) or not isinstance(team, int) or team < 0 or (teams or team) < team:
+        raise InvalidArgument(f"team is {team!r}; the option teams is {teams or 'not known yet'}, "
+                              "so give 0 for any, or a number from 1 to teams, and raise teams in "
+                              "unisono.init(teams=...) where there are too few")
+    if team and schedule == "two-phase":
+        raise InvalidArgument('team is for allreduces; schedule "two-phase" has none')
+    return team
 
 
 def chosen_groups(parameters: list[torch.Tensor], num_groups: int,

@@ -21,7 +21,8 @@ from ...errors import InvalidArgument
 from ...process_set import ProcessSet, global_process_set, identity_of
 from ..compression import Compression
 from . import grad_arena
-from .arguments import checked_factor, checked_passes, chosen_groups, packed_set, unpacked_set
+from .arguments import (checked_factor, checked_passes, checked_team, chosen_groups, packed_set,
+                        unpacked_set)
 from .hooks import teach_grad_scalers
 from .lag import Lag
 from .layout import Plan
@@ -160,7 +161,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          bucket_bytes: int = grad_arena.BUCKET_BYTES, lag: int = 0,
                          cool_down_steps: int = 0,
                          total_steps: Optional[int] = None, schedule: Optional[str] = None,
-                         partition_bytes: int = PARTITION_BYTES) -> DistributedMixin:
+                         partition_bytes: int = PARTITION_BYTES,
+                         team: int = 0) -> DistributedMixin:
     """The optimizer, of a subclass of its class, that exchanges gradients while backward() runs
     and applies their combination in step().
 
@@ -180,6 +182,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
       at the latest before it is used. "priority": gradients travel in parts of partition_bytes,
       those that the forward pass needs first before others (join with planner="priority").
       "two-phase": they are reduced in backward(), and gathered in the next forward pass.
+    - team: which of the job's teams moves the dense gradients, from 1 to the option ``teams``; two
+      optimizers with different teams do not wait for each other's. 0: any. Not with "two-phase".
     """
     if isinstance(optimizer, DistributedMixin):
         raise InvalidArgument("the optimizer is a DistributedOptimizer already; wrap it once")
@@ -191,7 +195,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         groups=chosen_groups(everything, num_groups, groups, group_balance),
         sparse_as_dense=sparse_as_dense, process_set=process_set,
         gradients_in_arena=gradients_in_arena, bucket_bytes=bucket_bytes, lag=lag,
-        cool_down_steps=cool_down_steps, total_steps=total_steps, partition_bytes=partition_bytes)
+        cool_down_steps=cool_down_steps, total_steps=total_steps, partition_bytes=partition_bytes,
+        team=checked_team(team, schedule))
     arguments["schedule"] = checked_schedule(schedule, partition_bytes, type(optimizer), arguments)
     teach_grad_scalers()
     # A scheduler made before puts a bound step() into the optimizer; it belongs to that object.
@@ -226,7 +231,7 @@ def _assemble(base: type, plain: dict[str, Any], names: dict[Any, str],
         local = not process_set.included() or process_set.size() == 1
         how = (engine_of(process_set), process_set, arguments["op"],
                arguments["gradient_predivide_factor"], arguments["compression"],
-               arguments["sparse_as_dense"], local)
+               arguments["sparse_as_dense"], local, arguments.get("team", 0))
         if not schedule:
             return Transfer(*how)
         return make_transfer(schedule, lambda name: order.priority(tensors[name])

@@ -23,10 +23,12 @@ class Transfer:
     """The same for every tensor of an optimizer, until the job re-forms around another engine."""
 
     def __init__(self, engine: Engine, process_set: Any, op: ReduceOp, predivide: float,
-                 compression: Any, sparse_as_dense: bool, local: bool):
+                 compression: Any, sparse_as_dense: bool, local: bool, team: int = 0):
         self.engine, self.process_set, self.op, self.local = engine, process_set, op, local
         self.compression, self.sparse_as_dense = compression, sparse_as_dense
         self._keywords: dict[str, Any] = dict(op=op, process_set=process_set)
+        if team:
+            self._keywords.update(team=team)
         if predivide != 1.0:
             self._keywords.update(prescale_factor=1.0 / predivide, postscale_factor=predivide)
         self.compresses = codec_for(compression, torch.float32) != ""

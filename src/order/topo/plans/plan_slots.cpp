@@ -96,6 +96,19 @@ PlanSlots::Place PlanSlots::give_out() {
   return place;
 }
 
+std::vector<PlanSlots::Place> PlanSlots::reach(std::uint64_t position) const {
+  std::vector<Place> places;
+  const std::size_t size = shelves_[current_].plan->size();
+  if (shelves_.size() == 1) {
+    for (std::size_t i = 0; i < size; ++i) places.push_back({0, (position + i) % size});
+    return places;
+  }
+  const std::uint64_t begin = next_ - bucket_;  // of the iteration under way
+  if (position <= begin) return places;
+  for (std::size_t b = position - begin; b < size; ++b) places.push_back({current_, b});
+  return places;
+}
+
 void PlanSlots::oldest_ended() {
   last_ended_ = given_.front().place;
   given_.pop_front();

@@ -57,6 +57,9 @@ class PlanSlots {
   // Positions given out and not ended.
   std::size_t unended() const { return given_.size(); }
   std::uint64_t oldest() const { return next_ - given_.size(); }
+  // The places from a position given out on that a member may have begun when it ends: those of one
+  // iteration where there is one plan, else the rest of its iteration, and none after a choice.
+  std::vector<Place> reach(std::uint64_t position) const;
   void oldest_ended();
   // What has ended, alike on all members: iterations of all plans and of one, when one last did
   // among them, and the last bucket.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/data/text.hpp"
@@ -65,14 +66,27 @@ void PlannedRun::lose_patience() {
 }
 
 void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
-  if (vote != PlanVote::run) stopped_at_ = slots_.next();
-  drifted_ |= vote == PlanVote::run_then_replan;
-  Response response;
-  response.sequence = first_sequence_ + slots_.next();
+  const std::uint64_t position = slots_.next();
   const bool chooses = slots_.between_iterations() && slots_.plans() > 1;
   const PlanSlots::Place place = slots_.give_out();
+  responses.push_back(response_at(position, place, vote));
+  if (chooses) responses.back().choice = slots_.plan(place.plan).hash() | 1;
+  if (vote != PlanVote::run) {
+    drifted_ |= vote == PlanVote::run_then_replan;
+    stopped_at_ = position;
+    return close(first_sequence_ + position, responses);
+  }
+  if (!drifts_.empty() && drifts_[place.plan] != nullptr && !outdated_[place.plan] &&
+      slots_.between_iterations()) {
+    outdated_[place.plan] = drifts_[place.plan]->passed(slots_.submitted(place.plan));
+  }
+}
+
+Response PlannedRun::response_at(std::uint64_t position, PlanSlots::Place place,
+                                 PlanVote vote) const {
   const TopoPlan& plan = slots_.plan(place.plan);
-  if (chooses) response.choice = plan.hash() | 1;
+  Response response;
+  response.sequence = first_sequence_ + position;
   response.tensors = plan.bucket(place.bucket);
   const auto rows = plan.rows({static_cast<std::uint32_t>(place.bucket),
                                plan.first_slot(place.bucket)});
@@ -80,10 +94,22 @@ void PlannedRun::give_out(PlanVote vote, std::vector<Response>& responses) {
   response.set = response.tensors.front().set;
   response.planned = true;
   response.vote = vote;
-  responses.push_back(std::move(response));
-  if (vote == PlanVote::run && !drifts_.empty() && drifts_[place.plan] != nullptr &&
-      !outdated_[place.plan] && slots_.between_iterations()) {
-    outdated_[place.plan] = drifts_[place.plan]->passed(slots_.submitted(place.plan));
+  response.method = plan.method(place.bucket);
+  return response;
+}
+
+void PlannedRun::close(std::uint64_t sequence, std::vector<Response>& responses) {
+  if (std::exchange(closed_, true)) return;
+  std::uint64_t position = sequence - first_sequence_;
+  std::vector<std::uint32_t> met;
+  for (const PlanSlots::Place place : slots_.reach(position)) {
+    const std::uint64_t at = position++;
+    const std::uint32_t channel = slots_.plan(place.plan).method(place.bucket).channel;
+    if (std::find(met.begin(), met.end(), channel) != met.end()) continue;
+    met.push_back(channel);
+    if (at < slots_.next()) continue;       // given out as any other
+    responses.push_back(response_at(at, place, PlanVote::abort));
+    responses.back().closing = true;
   }
 }
 

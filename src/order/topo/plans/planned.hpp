@@ -16,6 +16,13 @@
 // unplanned or a nudge, when nothing happened for `grace`, or at once when no slot is filled; when
 // a member left, at once. The plans are over when the strongest vote of all members for a bucket is
 // not `run`: ended() learns it at the same position on every member.
+//
+// With several channels, buckets beyond that position may be on their way in the others. So whoever
+// stops also gives out, with abort, the first bucket beyond it in each of the other channels; so
+// does whoever learns of the end before it came so far. Then every channel ends with one bucket
+// that all members take part in and that nobody's tensors are touched by. Where there is a choice,
+// nobody begins an iteration before all are through with the one before, nor goes on before all
+// have chosen (run/gate), so this concerns only the rest of the iteration after its first bucket.
 // Thread: the owner's.
 #pragma once
 
@@ -56,6 +63,8 @@ class PlannedRun {
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
   Time deadline() const;
   std::size_t waiting() const { return slots_.filled() + extras_.size(); }
+  // The plans ended at this position: what this member still owes the channels it is behind in.
+  void close(std::uint64_t sequence, std::vector<Response>& responses);
   // Returns whether the plans are over.
   bool ended(std::uint64_t sequence, PlanVote vote, Time now);
 
@@ -83,6 +92,7 @@ class PlannedRun {
   PlanVote vote_of_full() const;
   void lose_patience();
   void give_out(PlanVote vote, std::vector<Response>& responses);
+  Response response_at(std::uint64_t position, PlanSlots::Place place, PlanVote vote) const;
   std::vector<Request> in_order(Turned turned);
 
   PlanSlots slots_;
@@ -94,7 +104,7 @@ class PlannedRun {
   std::optional<std::uint64_t> stopped_at_;
   std::vector<std::shared_ptr<PlanDrift>> drifts_;
   std::vector<bool> outdated_;          // by plan: another one is worth the change
-  bool drifted_ = false;
+  bool drifted_ = false, closed_ = false;
   std::string missed_;                  // what did not come before patience ran out here
   bool joining_ = false, member_left_ = false, impatient_ = false;
   Time active_at_;                      // when something last happened here

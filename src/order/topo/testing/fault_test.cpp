@@ -31,8 +31,10 @@ class Schedule {
  public:
   // Where it is mixed, other kinds than allreduces and steps that take turns come in addition.
   Schedule(Fault fault, std::uint64_t seed, std::size_t teams = 1, bool mixed = true)
-      : fault_(fault), mix_(seed * 40503u + 3), mixed_(mixed), rng_(seed * 2654435761u + 17), members_(2 + static_cast<int>(rng_.below(3))),
-        tensors_(3 + rng_.below(4)), kinds_(mixed && mix_.below(3) == 0), net_(members_, seed, maker(), teams) {}
+      : fault_(fault), mix_(seed * 40503u + 3), mixed_(mixed), rng_(seed * 2654435761u + 17),
+        members_(2 + static_cast<int>(rng_.below(3))), tensors_(3 + rng_.below(4)),
+        kinds_(mixed && mix_.below(3) == 0), teams_(teams),
+        net_(members_, seed, maker(teams), teams) {}
 
   // Empty when all went well.
   std::string run() {
@@ -69,16 +71,19 @@ class Schedule {
   }
 
   std::size_t planned() const { return net_.planned(0); }
+  std::size_t choices() const { return net_.choices(); }
 
  private:
   int pick() { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(members_))); }
 
-  TopoNet::Make maker() {
+  TopoNet::Make maker(std::size_t teams) {
     OrderSettings settings;
     settings.learn_steps = 1 + static_cast<int>(rng_.below(2));
     settings.tree_radix = 2;
     settings.stall_limit = Nanos(5'000'000'000);
     TopoPolicy policy;
+    policy.channels = static_cast<std::uint32_t>(teams);
+    policy.fuse_groups = rng_.below(2) == 0;
     policy.bucket_bytes_max = std::size_t{16} << (4 * rng_.below(2));
     if (rng_.below(4) == 0) policy.given = given();
     if (rng_.below(2) == 0) {
@@ -130,6 +135,10 @@ class Schedule {
                                             Collective::allgather, Collective::reducescatter};
     Request request = tensor_request(name);
     if (kinds_) request.kind = kKinds[mix_.below(4)];
+    // Some name the team that moves them.
+    if (mixed_ && teams_ > 1 && mix_.below(3) == 0) {
+      request.team = 1 + static_cast<std::uint32_t>(mix_.below(teams_));
+    }
     if (request.kind == Collective::broadcast) request.root = TopoNet::rank(0);
     return request;
   }
@@ -218,13 +227,14 @@ class Schedule {
   const int members_;
   const std::uint64_t tensors_;
   const bool kinds_;                    // not allreduces alone
+  const std::size_t teams_;
   TopoNet net_;
   int leaver_ = -1;
 };
 
 // With teams the seed chooses how many, from 2 to 4.
 void run_seeds(Fault fault, std::uint64_t count, bool with_teams = false) {
-  std::size_t planned = 0;
+  std::size_t planned = 0, chosen = 0;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     const std::size_t teams = with_teams ? 2 + seed % 3 : 1;
     Schedule schedule(fault, seed, teams);
@@ -232,8 +242,10 @@ void run_seeds(Fault fault, std::uint64_t count, bool with_teams = false) {
     ASSERT_EQ(trouble, "") << "seed " << seed << " of kind " << static_cast<int>(fault) << ", "
                            << teams << " teams";
     planned += schedule.planned() > 0 ? 1 : 0;
+    chosen += schedule.choices() > 0 ? 1 : 0;
   }
-  std::cout << "[ seeds ] " << count << ", with a plan " << planned << "\n";
+  std::cout << "[ seeds ] " << count << ", with a plan " << planned << ", with a choice of plans "
+            << chosen << "\n";
   // Few seeds say little about the share, but one that never plans tests nothing.
   EXPECT_GT(planned, count < 100 ? 0 : count / 10);
 }
@@ -262,8 +274,8 @@ TEST(TopoFault, ShapesChange) { run_seeds(Fault::shape, seeds()); }
 TEST(TopoFault, MembersJoinOrLeave) { run_seeds(Fault::members, seeds()); }
 TEST(TopoFault, StrategiesAreSwitched) { run_seeds(Fault::switches, seeds()); }
 
-// Responses of several channels end in any order; what ended early is told late.
-std::uint64_t team_seeds() { return std::max<std::uint64_t>(seeds() / 10, 20); }
+// Planned or not, responses of several channels end in any order; what ended early is told late.
+std::uint64_t team_seeds() { return std::max<std::uint64_t>(seeds() / 2, 20); }
 TEST(TopoTeams, NothingGoesWrong) { run_seeds(Fault::none, team_seeds(), true); }
 TEST(TopoTeams, TensorsMoreOrLess) { run_seeds(Fault::tensors, team_seeds(), true); }
 TEST(TopoTeams, ShapesChange) { run_seeds(Fault::shape, team_seeds(), true); }

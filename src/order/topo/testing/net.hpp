@@ -5,10 +5,13 @@
 // time. Every choice (who submits, negotiates, receives, moves) is drawn from the seed.
 //
 // The data plane runs the responses of a member through one or more channels, in each one after the
-// other; planned ones all share the first. An operation ends on a member when every member has come
-// to it; with a planned one all get the strongest vote. Orders are told of ends in sequence. What
-// is planned after a bucket whose vote was not run is thrown away, as an engine does. trouble()
-// names the first promise that was broken.
+// other; planned ones through the channel of their method. An operation ends on a member when every
+// member has come to it; with a planned one all get the strongest vote. Orders are told of ends in
+// sequence. In each channel, what is planned after a bucket whose vote was not run is thrown away,
+// and nothing that follows a plan begins before all channels are through with it, as in an engine.
+// Where members choose a plan, they do so in the first channel, after all that came before has ended
+// and before anything that follows begins; what they chose then goes through the channel of its
+// method. trouble() names the first promise that was broken.
 //
 // Programs look at what has ended only where they wait for it: before an operation that comes after
 // another, before a name is used again, and at the end of a step. The orders are told so.
@@ -18,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,6 +64,8 @@ class TopoNet {
   // "sequence names" of what ran, with p when planned; "sequence !code" of what failed.
   const std::vector<std::string>& log(int index) const { return get(index).log; }
   std::size_t planned(int index) const { return get(index).planned; }
+  // How often all members chose the same plan, counted on each.
+  std::size_t choices() const { return choices_; }
   const std::map<std::string, std::vector<Status>>& results(int index) const {
     return get(index).results;
   }
@@ -98,11 +104,25 @@ class TopoNet {
     PlanVote vote;
     std::string line;                   // for the log, once it ran or failed
   };
+  struct Queued {
+    Response response;
+    std::uint64_t epoch;                // plans that ended before it
+    std::uint64_t stage;                // and iterations that a plan was chosen for
+    std::optional<PlanVote> settled;    // what members voted when they chose the same
+
+    bool undecided() const { return response.choice != 0 && !settled; }
+  };
+  struct Channel {
+    std::deque<Queued> queue;
+    std::uint64_t closed = UINT64_MAX;  // the epoch whose plan has ended here
+  };
   struct Member {
     std::unique_ptr<Order> order;
-    std::vector<std::deque<Response>> channels;
+    std::vector<Channel> channels;
     std::deque<Unended> unended;        // given out, in sequence
-    bool plan_over = false;             // and the order has yet to hear of it
+    std::uint64_t epoch = 0, stage = 0;
+    std::uint64_t closed_epoch = UINT64_MAX, closed_stage = 0;  // where a plan ended last
+    bool plan_over = false;             // and the order knows
     bool dirty = false;                 // something new for negotiate()
     bool heard = false;                 // messages negotiate() has not looked at
     std::set<std::string> outstanding;
@@ -190,6 +210,13 @@ class TopoNet {
     member.order->negotiate(now_, out);
     member.heard = member.order->deadline() <= now_;
     for (Response& response : out.responses) {
+      if (!response.closing) {
+        if (std::exchange(member.plan_over, false)) {
+          ++member.epoch;
+          ++member.stage;
+        }
+        member.unended.push_back({response.sequence, false, PlanVote::run, {}});
+      }
       // A failure concerns what is in flight and not answered when it is given out, not what is
       // submitted since, nor what a member that has joined still moves.
       if (!response.error.ok()) {
@@ -197,10 +224,7 @@ class TopoNet {
           return !member.outstanding.contains(tensor.name) || moves(member, tensor.name);
         });
       }
-      if (response.planned && member.plan_over) continue;
-      member.unended.push_back({response.sequence, false, PlanVote::run, {}});
-      const std::size_t channel = response.planned ? 0 : response.sequence % member.channels.size();
-      member.channels[channel].push_back(std::move(response));
+      enqueue(member, std::move(response));
     }
     for (OrderMessage& message : out.messages) {
       ++messages_;
@@ -209,10 +233,23 @@ class TopoNet {
     return true;
   }
 
+  void enqueue(Member& member, Response response) {
+    member.stage += response.choice != 0 ? 1 : 0;
+    const std::size_t at = response.choice != 0 ? 0
+                           : response.planned   ? response.method.channel
+                                                : response.sequence % moves_.size();
+    Channel& channel = member.channels[at];
+    const bool over = channel.closed == member.epoch || (member.closed_epoch == member.epoch &&
+                                                         member.stage > member.closed_stage);
+    if (response.planned && over) return;
+    channel.queue.push_back({std::move(response), member.epoch, member.stage, {}});
+  }
+
+  // Whether the member has the tensor in an operation that is of no plan that is over.
   static bool moves(const Member& member, const std::string& name) {
-    for (const auto& channel : member.channels) {
-      for (const Response& response : channel) {
-        if (!response.error.ok()) continue;
+    for (const Channel& channel : member.channels) {
+      for (const auto& [response, epoch, stage, settled] : channel.queue) {
+        if (!response.error.ok() || epoch != member.epoch) continue;
         for (const Request& tensor : response.tensors) {
           if (tensor.name == name) return true;
         }
@@ -260,8 +297,15 @@ class TopoNet {
 
   bool move(int index, std::size_t channel) {
     Member& member = at(index);
-    if (member.channels[channel].empty()) return false;
-    const Response& front = member.channels[channel].front();
+    if (member.channels[channel].queue.empty()) return false;
+    Queued& queued = member.channels[channel].queue.front();
+    const Response& front = queued.response;
+    for (const Channel& other : member.channels) {
+      if (&other == &member.channels[channel] || other.queue.empty()) continue;
+      const Queued& held = other.queue.front();
+      if (held.stage < queued.stage) return false;
+      if (held.stage == queued.stage && held.undecided()) return false;
+    }
     VirtualMoves& moves = moves_[channel];
     if (!front.error.ok()) {
       end(index, channel, PlanVote::run);
@@ -269,7 +313,9 @@ class TopoNet {
     }
     const auto me = static_cast<std::size_t>(index);
     if (!moves.entered(me)) {
-      if (!moves.enter(me, names_of(front), front.vote, front.choice)) {
+      const PlanVote vote = queued.settled ? PlanVote::run : front.vote;
+      const std::uint64_t choice = queued.settled ? 0 : front.choice;
+      if (!moves.enter(me, names_of(front), vote, choice)) {
         fail(cat("member ", index, " runs [", names_of(front), "], others [", moves.what(me), "]"));
       }
       if (front.planned && front.vote != PlanVote::abort) check_submitted(index, front);
@@ -279,8 +325,30 @@ class TopoNet {
     // Where everybody was asked, nobody waits for a member that left: the order has failed that.
     if (!strongest || (!front.planned && *strongest == PlanVote::abort)) return false;
     moves.end(me);
-    end(index, channel, *strongest);
+    if (queued.settled) {
+      if (*strongest != PlanVote::run) fail("somebody left what it had voted for");
+      end(index, channel, *queued.settled);
+    } else if (queued.undecided() && *strongest != PlanVote::abort) {
+      chosen(index, *strongest);
+    } else {
+      end(index, channel, *strongest);
+    }
     return true;
+  }
+
+  // The members have chosen the same, and go on in the channel of the plan.
+  void chosen(int index, PlanVote vote) {
+    Member& member = at(index);
+    Queued queued = std::move(member.channels.front().queue.front());
+    member.channels.front().queue.pop_front();
+    queued.settled = vote;
+    ++choices_;
+    if (vote != PlanVote::run) close_all(member, queued);
+    const std::size_t channel = queued.response.method.channel;
+    if (moves_[channel].entered(static_cast<std::size_t>(index))) {
+      fail("something overtook the choice of its plan");
+    }
+    member.channels[channel].queue.push_front(std::move(queued));
   }
 
   void check_submitted(int index, const Response& response) {
@@ -293,11 +361,23 @@ class TopoNet {
 
   void end(int index, std::size_t channel, PlanVote vote) {
     Member& member = at(index);
-    const Response response = std::move(member.channels[channel].front());
-    member.channels[channel].pop_front();
+    const Queued queued = std::move(member.channels[channel].queue.front());
+    const Response& response = queued.response;
+    member.channels[channel].queue.pop_front();
+    if (vote != PlanVote::run && queued.undecided()) close_all(member, queued);
+    if (vote != PlanVote::run) close(member, member.channels[channel], queued);
+    member.dirty = true;
+    if (response.closing || queued.epoch != member.epoch) {
+      if (vote != PlanVote::abort) fail("something ran after the end of its plan");
+      return;
+    }
     const auto entry = std::find_if(
         member.unended.begin(), member.unended.end(),
         [&](const Unended& unended) { return unended.sequence == response.sequence; });
+    if (entry == member.unended.end()) {
+      if (vote != PlanVote::abort) fail("something ran after the end of its plan");
+      return;
+    }
     entry->ended = true;
     entry->vote = vote;
     if (!response.error.ok()) {
@@ -306,27 +386,36 @@ class TopoNet {
       entry->line = names_of(response);
     }
     if (vote != PlanVote::abort) complete(index, response);
-    if (vote != PlanVote::run) drop_planned(member, entry);
     tell_ended(member);
   }
 
-  // Drops everything planned after the entry.
-  void drop_planned(Member& member, std::deque<Unended>::iterator entry) {
-    for (const Response& later : member.channels.front()) {
-      if (!later.planned) fail("something negotiated came out during a plan");
+  // Drops what was planned behind the end of a plan.
+  static void close(Member& member, Channel& at, const Queued& last) {
+    at.closed = member.closed_epoch = last.epoch;
+    member.closed_stage = last.stage;
+    for (Channel& channel : member.channels) {
+      std::erase_if(channel.queue, [&](const Queued& later) {
+        return later.response.planned && later.epoch == last.epoch &&
+               (&channel == &at || later.stage > last.stage);
+      });
     }
-    member.channels.front().clear();
-    member.unended.erase(entry + 1, member.unended.end());
-    member.plan_over = true;
+  }
+  static void close_all(Member& member, const Queued& last) {
+    for (Channel& channel : member.channels) close(member, channel, last);
   }
 
   void tell_ended(Member& member) {
-    member.dirty = true;
-    for (; !member.unended.empty() && member.unended.front().ended; member.unended.pop_front()) {
-      const Unended& front = member.unended.front();
+    while (!member.unended.empty() && member.unended.front().ended) {
+      const Unended front = std::move(member.unended.front());
+      member.unended.pop_front();
       if (!front.line.empty()) member.log.push_back(front.line);
-      if (front.vote != PlanVote::run) member.plan_over = false;
       member.order->ended(front.sequence, front.vote, now_);
+      if (front.vote == PlanVote::run) continue;
+      for (const Unended& later : member.unended) {
+        if (!later.line.empty()) fail("something ran after the end of its plan");
+      }
+      member.unended.clear();
+      member.plan_over = true;
     }
   }
 
@@ -403,7 +492,7 @@ class TopoNet {
   std::vector<VirtualMoves> moves_;     // by channel
   std::pair<int, int> slow_{-1, -1};
   bool pipelined_ = false, hidden_ = false;
-  std::size_t messages_ = 0;
+  std::size_t messages_ = 0, choices_ = 0;
   std::string trouble_;
 };
 

@@ -193,8 +193,9 @@ void Selector::learn(const Choice& choice, const TrialResult& result) {
     state.next = (state.next + 1) % state.candidates.size();
   }
   const std::string_view known = algorithm_numbered(result.remembered);
-  const bool over = std::all_of(state.candidates.begin(), state.candidates.end(),
-                                [&](const Tried& each) { return each.runs >= runs_each(choice.of); });
+  const bool over =
+      std::all_of(state.candidates.begin(), state.candidates.end(),
+                  [&](const Tried& each) { return each.runs >= runs_each(choice.of); });
   const auto kept = std::find_if(state.candidates.begin(), state.candidates.end(),
                                  [&](const Tried& each) { return each.algorithm == known; });
   if (kept != state.candidates.end()) {

@@ -279,7 +279,7 @@ TEST(Selector, DecidesByWhatAllMembersSeeAlone) {
     Chooser a(n), b(n);
     for (std::size_t bytes = 4; bytes <= std::size_t{64} << 20; bytes *= 3) {
       const Collective kind = kChosenKinds[(bytes / 4 + static_cast<std::size_t>(n)) % 5];
-      for (int i = 0; i < 12; ++i) {
+      for (int i = 0; i < 30; ++i) {
         const Choice x = a.choose(bytes, DType::f32, kind), y = b.choose(bytes, DType::f32, kind);
         ASSERT_EQ(x.algorithm, y.algorithm);
         ASSERT_EQ(x.trial, y.trial);

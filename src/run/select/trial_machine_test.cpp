@@ -86,7 +86,7 @@ TEST(TrialMachine, MembersLearnTheSameAndWaitingForALateOneDoesNotCount) {
       late[bucket % late.size()] = 5000;
       run_trial(all, ++bucket, late);
       if (HasFatalFailure()) return;
-      ASSERT_LT(bucket, 20u);
+      ASSERT_LT(bucket, 40u);
     }
     const AlgorithmChoice first = all[0]->explanations.all().at(0);
     for (const AlgorithmTrial& trial : first.candidates) {

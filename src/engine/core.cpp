@@ -116,13 +116,15 @@ Result<std::shared_ptr<EngineCore>> EngineCore::begin(std::shared_ptr<EngineCore
 Status EngineCore::start(LoopParts parts, Identity identity) {
   identity_ = std::move(identity);
   const bool crowded = identity_.local_size > usable_cores();
+  const bool roomy = usable_cores() >= 2 * identity_.local_size;
   codecs_ = wire_codecs(options_);
   spin_ = options_.spin_us >= 0 ? seconds_to_nanos(options_.spin_us * 1e-6)
           : crowded             ? Nanos(0)
+          : roomy               ? kSpinWithRoomFor
                                 : kSpinFor;
   yield_ = crowded && options_.spin_us < 0 ? kYieldFor : Nanos(0);
   // Of two engines' threads on one core, the one that spins keeps out the one it waits for.
-  spins_politely_ = usable_cores() < 2 * identity_.local_size;
+  spins_politely_ = !roomy;
   inbox_ = std::make_unique<Inbox<Handover>>(bell_.ringer());
   poller_.watch(bell_.fd(), rendezvous::kBellKey, true, false);
 

@@ -17,7 +17,6 @@ constexpr long kOneIsEnoughMbits = 10'000;
 constexpr std::size_t kStripesOfFastNetworks = 5;
 constexpr int kCoresPerRank = 4;            // with fewer, a further thread only takes turns
 
-constexpr Nanos kIoSpinFor = 2 * kSpinFor;  // an exchange of a megabyte is about twice as long
 
 bool enough(int cores, int ranks) { return cores >= kCoresPerRank * std::max(ranks, 1); }
 }  // namespace
@@ -80,9 +79,9 @@ std::size_t io_threads_for(const Options& options, std::size_t stripes, int loca
 
 Nanos io_spin_for(const Options& options, std::size_t io_threads, int local_size, int cores) {
   if (options.spin_us >= 0) return seconds_to_nanos(options.spin_us * 1e-6);
-  // Beside them run the engine's thread and the one that waits for it.
+  // Beside them runs the thread that waits and drives, or else the engine's.
   const auto each = static_cast<std::size_t>(cores / std::max(local_size, 1));
-  return io_threads > 0 && each >= io_threads + 2 ? kIoSpinFor : Nanos(0);
+  return io_threads > 0 && each >= io_threads + 1 ? kSpinWithRoomFor : Nanos(0);
 }
 
 }  // namespace unisono::rendezvous

@@ -31,8 +31,9 @@ Cut cut_of_largest(const float* values, std::size_t count, std::size_t k);
 std::size_t compact(const float* values, std::size_t count, Cut cut, std::uint32_t base,
                     std::uint32_t* indices, float* picked, std::size_t capacity);
 
-// The same for accumulated = residual + gradient, which is left in the residual except where it went
-// out: there the residual is 0. What found no room stays. gradient may be null: residual alone.
+// The same for accumulated = residual + gradient, which is left in the residual except where it
+// went out: there the residual is 0. What found no room stays. gradient may be null: residual
+// alone.
 std::size_t compact_with_feedback(float* residual, const float* gradient, std::size_t count,
                                   Cut cut, std::uint32_t base, std::uint32_t* indices,
                                   float* picked, std::size_t capacity);

@@ -16,8 +16,8 @@
 //   decoded      code * (scale / s)
 //
 // u = (k + 1/2) / 2^16, where k are 16 bits of Philox4x32-10 with the key (seed, tensor) and the
-// counter (element / 8 low word, high word, owner, step): element e has the half of word (e mod 8) / 2
-// that is low for even e. So the decoded value is v on average, and zero stays zero.
+// counter (element / 8 low word, high word, owner, step): element e has the half of word (e mod 8)
+// / 2 that is low for even e. So the decoded value is v on average, and zero stays zero.
 //
 // Codes are two's complement, low bits first within a byte; the last byte is filled with zeros.
 // A bucket whose inv is not finite (all zero, or so small that s / scale overflows) has the scale 0
@@ -39,7 +39,9 @@ struct QuantiseKey {
 
 inline constexpr std::size_t kQuantiseBucket = 1024;  // elements that share a scale
 
-constexpr int quantise_levels(int bits) { return (1 << (bits - 1)) - 1; }
+constexpr int quantise_levels(int bits) {
+  return (1 << (bits - 1)) - 1;
+}
 constexpr std::size_t code_bytes(int bits, std::size_t count) {
   return (count * static_cast<std::size_t>(bits) + 7) / 8;
 }
@@ -53,7 +55,8 @@ void quantise(int bits, const QuantiseKey* key, std::uint64_t first, const float
               std::size_t count, float* scales, std::byte* codes);
 
 // out[i] = code * (scale / s): the quotient and the product each round.
-void dequantise(int bits, const float* scales, const std::byte* codes, std::size_t count, float* out);
+void dequantise(int bits, const float* scales, const std::byte* codes, std::size_t count,
+                float* out);
 // accumulator[i] = accumulator[i] + code * (scale / s): the product and the sum each round.
 void dequantise_add(int bits, const float* scales, const std::byte* codes, std::size_t count,
                     float* accumulator);
@@ -64,8 +67,8 @@ void quantise_fp8(DType format, const float* values, std::size_t count, float* s
                   std::byte* codes);
 void dequantise_fp8(DType format, const float* scales, const std::byte* codes, std::size_t count,
                     float* out);
-void dequantise_add_fp8(DType format, const float* scales, const std::byte* codes, std::size_t count,
-                        float* accumulator);
+void dequantise_add_fp8(DType format, const float* scales, const std::byte* codes,
+                        std::size_t count, float* accumulator);
 
 // Whether no element is NaN or infinite.
 bool all_finite(const float* values, std::size_t count);

@@ -23,7 +23,9 @@ void put_value(float* values, std::size_t i, float value) {
   std::memcpy(reinterpret_cast<std::byte*>(values) + i * sizeof value, &value, sizeof value);
 }
 
-std::uint32_t magnitude_bits(float value) { return std::bit_cast<std::uint32_t>(value) & ~kF32Sign; }
+std::uint32_t magnitude_bits(float value) {
+  return std::bit_cast<std::uint32_t>(value) & ~kF32Sign;
+}
 
 std::uint32_t largest_magnitude(const float* values, std::size_t begin, std::size_t end) {
   std::uint32_t largest = 0;
@@ -43,7 +45,8 @@ float uniform(const QuantiseKey& key, std::uint64_t element) {
   return (static_cast<float>(bits) + 0.5f) * 0x1.0p-16f;
 }
 
-int code_of(float value, float inverse, float levels, const QuantiseKey* key, std::uint64_t element) {
+int code_of(float value, float inverse, float levels, const QuantiseKey* key,
+            std::uint64_t element) {
   const float scaled = value * inverse;
   if (key == nullptr) {
     return static_cast<int>(std::nearbyint(std::clamp(scaled, -levels, levels)));

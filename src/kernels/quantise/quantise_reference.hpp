@@ -30,21 +30,24 @@ inline BucketScale bucket_scale(std::uint32_t largest, float levels) {
 }
 
 // The largest finite value of an 8-bit float.
-inline float fp8_levels(DType format) { return format == DType::f8e4m3 ? 448.0f : 57344.0f; }
+inline float fp8_levels(DType format) {
+  return format == DType::f8e4m3 ? 448.0f : 57344.0f;
+}
 
 namespace reference {
 
 void quantise(int bits, const QuantiseKey* key, std::uint64_t first, const float* values,
               std::size_t count, float* scales, std::byte* codes);
-void dequantise(int bits, const float* scales, const std::byte* codes, std::size_t count, float* out);
+void dequantise(int bits, const float* scales, const std::byte* codes, std::size_t count,
+                float* out);
 void dequantise_add(int bits, const float* scales, const std::byte* codes, std::size_t count,
                     float* accumulator);
 void quantise_fp8(DType format, const float* values, std::size_t count, float* scales,
                   std::byte* codes);
 void dequantise_fp8(DType format, const float* scales, const std::byte* codes, std::size_t count,
                     float* out);
-void dequantise_add_fp8(DType format, const float* scales, const std::byte* codes, std::size_t count,
-                        float* accumulator);
+void dequantise_add_fp8(DType format, const float* scales, const std::byte* codes,
+                        std::size_t count, float* accumulator);
 bool all_finite(const float* values, std::size_t count);
 
 }  // namespace reference

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What picking promises, and that vectors change nothing of it. Arrays have exactly the size that is
-// promised, so that a sanitiser sees an access beyond them.
+// What picking promises, and that vectors change nothing of it. Arrays have exactly the size that
+// is promised, so that a sanitiser sees an access beyond them.
 #include "kernels/pick/pick.hpp"
 
 #include <gtest/gtest.h>
@@ -73,10 +73,18 @@ std::vector<float> spread(Spread kind, std::size_t count, std::uint64_t seed) {
       case Spread::smooth:
         value = static_cast<float>(rng.uniform() + rng.uniform() + rng.uniform() - 1.5);
         break;
-      case Spread::ties: value = std::bit_cast<float>(sign | 0x3F800000u | (bits & 3) << 20); break;
-      case Spread::zeros: value = std::bit_cast<float>(sign); break;
-      case Spread::equal: value = std::bit_cast<float>(sign | 0x3E99999Au); break;
-      case Spread::denormals: value = std::bit_cast<float>(sign | (bits & 0xFFu)); break;
+      case Spread::ties:
+        value = std::bit_cast<float>(sign | 0x3F800000u | (bits & 3) << 20);
+        break;
+      case Spread::zeros:
+        value = std::bit_cast<float>(sign);
+        break;
+      case Spread::equal:
+        value = std::bit_cast<float>(sign | 0x3E99999Au);
+        break;
+      case Spread::denormals:
+        value = std::bit_cast<float>(sign | (bits & 0xFFu));
+        break;
       // NaN with and without quiet bit, infinities: one exponent in eight is the last.
       case Spread::any_bits:
         value = std::bit_cast<float>(bits | (rng.below(8) == 0 ? kF32Infinity : 0));
@@ -93,7 +101,7 @@ std::vector<float> spread_gradient(Spread kind, std::size_t count, std::uint64_t
   return out;
 }
 
-const std::vector<std::size_t> kLengths = {0,  1,  2,   3,   4,   5,   15,  16,  17,  31,  33,
+const std::vector<std::size_t> kLengths = {0,  1,  2,   3,   4,   5,   15,  16,   17,   31,  33,
                                            63, 64, 100, 511, 512, 513, 700, 1024, 4096, 5001};
 
 TEST(Compact, TakesWhatTheReferenceTakes) {
@@ -105,8 +113,8 @@ TEST(Compact, TakesWhatTheReferenceTakes) {
         const Cut exact = reference::cut_of_largest(values.data(), count, k);
         for (const Cut cut : {exact, Cut{exact.magnitude}, Cut{exact.magnitude, 0},
                               Cut{exact.magnitude, 3}, Cut{-exact.magnitude, 20}}) {
-          SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", count " << count
-                                          << ", k " << k << ", equal " << cut.equal);
+          SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", count "
+                                          << count << ", k " << k << ", equal " << cut.equal);
           const std::size_t all = picks_by(reference::compact, values, cut, 0, 0).taken;
           for (const std::size_t capacity : {all, all / 2, std::size_t{0}, all + 100}) {
             EXPECT_TRUE(picks_by(compact, values, cut, 70, capacity) ==
@@ -135,8 +143,8 @@ TEST(Compact, FeedbackKeepsWhatDidNotGoOut) {
             for (const std::size_t capacity : {count, k / 2, std::size_t{0}}) {
               SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", count "
                                               << count << ", k " << k << ", capacity " << capacity);
-              const Picks wanted = fed_picks_by(reference::compact_with_feedback, residual, fed,
-                                                cut, 70, capacity);
+              const Picks wanted =
+                  fed_picks_by(reference::compact_with_feedback, residual, fed, cut, 70, capacity);
               EXPECT_TRUE(fed_picks_by(compact_with_feedback, residual, fed, cut, 70, capacity) ==
                           wanted);
             }
@@ -164,8 +172,8 @@ TEST(CutOfLargest, IsThatOfTheSortedMagnitudes) {
   for (const Spread kind : kSpreads) {
     for (const std::size_t count : kLengths) {
       const std::vector<float> values = spread(kind, count, count + 7);
-      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, count / 100 + 1, count / 2,
-                                  count - 1, count}) {
+      for (const std::size_t k :
+           {std::size_t{1}, std::size_t{2}, count / 100 + 1, count / 2, count - 1, count}) {
         if (k == 0 || k > count) continue;
         const Cut wanted = reference::cut_of_largest(values.data(), count, k);
         const Cut found = cut_of_largest(values.data(), count, k);
@@ -199,8 +207,8 @@ TEST(TopOfBuckets, TakesWhatTheReferenceTakes) {
       for (const std::size_t bucket : {1u, 7u, 64u, 100u, 512u, 4096u}) {
         for (const std::size_t k : {1u, 2u, 4u, 5u, 16u, 17u, 40u, 64u}) {
           if (k > bucket) continue;
-          SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", count " << count
-                                          << ", bucket " << bucket << ", k " << k);
+          SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", count "
+                                          << count << ", bucket " << bucket << ", k " << k);
           const std::size_t picks = bucket_picks(count, bucket, k);
           std::vector<std::uint32_t> indices(picks), wanted(picks);
           std::vector<float> picked(picks), wanted_values(picks);

@@ -29,17 +29,23 @@ struct Quantised {
   std::vector<std::byte> codes;
   bool operator==(const Quantised& other) const {
     return codes == other.codes && scales.size() == other.scales.size() &&
-           (scales.empty() || std::memcmp(scales.data(), other.scales.data(),
-                                          scales.size() * sizeof(float)) == 0);
+           (scales.empty() ||
+            std::memcmp(scales.data(), other.scales.data(), scales.size() * sizeof(float)) == 0);
   }
 };
 
 // bits 2, 4 and 8, or one of these.
 constexpr int kE4m3 = 100, kE5m2 = 101;
 
-DType fp8_of(int bits) { return bits == kE4m3 ? DType::f8e4m3 : DType::f8e5m2; }
-bool is_fp8_kind(int bits) { return bits >= kE4m3; }
-int width_of(int bits) { return is_fp8_kind(bits) ? 8 : bits; }
+DType fp8_of(int bits) {
+  return bits == kE4m3 ? DType::f8e4m3 : DType::f8e5m2;
+}
+bool is_fp8_kind(int bits) {
+  return bits >= kE4m3;
+}
+int width_of(int bits) {
+  return is_fp8_kind(bits) ? 8 : bits;
+}
 
 Quantised sized_for(int bits, std::size_t count) {
   return {std::vector<float>(scale_count(count), -1.0f),
@@ -91,7 +97,7 @@ void expect_equal(const std::vector<float>& wanted, const std::vector<float>& fo
 }
 
 enum class Kind { normal, wild, zeros, denormals, equal, tiny, huge };
-constexpr Kind kKinds[] = {Kind::normal, Kind::wild,  Kind::zeros, Kind::denormals,
+constexpr Kind kKinds[] = {Kind::normal, Kind::wild, Kind::zeros, Kind::denormals,
                            Kind::equal,  Kind::tiny, Kind::huge};
 
 float sample(Kind kind, Rng& rng) {
@@ -99,15 +105,22 @@ float sample(Kind kind, Rng& rng) {
   const auto bits = static_cast<std::uint32_t>(rng());
   const std::uint32_t sign = bits & 0x80000000u;
   switch (kind) {
-    case Kind::normal: return static_cast<float>(centred * 1e-3);
+    case Kind::normal:
+      return static_cast<float>(centred * 1e-3);
     // Any finite number.
-    case Kind::wild: return std::bit_cast<float>(sign | (bits & 0x7FFFFFFFu) % 0x7F800000u);
-    case Kind::zeros: return std::bit_cast<float>(sign);
-    case Kind::denormals: return std::bit_cast<float>(sign | (bits & 0x007FFFFFu));
-    case Kind::equal: return std::bit_cast<float>(sign | 0x3E99999Au);
+    case Kind::wild:
+      return std::bit_cast<float>(sign | (bits & 0x7FFFFFFFu) % 0x7F800000u);
+    case Kind::zeros:
+      return std::bit_cast<float>(sign);
+    case Kind::denormals:
+      return std::bit_cast<float>(sign | (bits & 0x007FFFFFu));
+    case Kind::equal:
+      return std::bit_cast<float>(sign | 0x3E99999Au);
     // 127 / max is near the largest number.
-    case Kind::tiny: return static_cast<float>(centred * 8e-37);
-    case Kind::huge: return static_cast<float>(centred * 2.2e38);
+    case Kind::tiny:
+      return static_cast<float>(centred * 8e-37);
+    case Kind::huge:
+      return static_cast<float>(centred * 2.2e38);
   }
   return 0;
 }
@@ -136,8 +149,8 @@ TEST(Quantise, VectorsGiveTheBitsOfTheReference) {
   for (const int bits : {2, 4, 8, kE4m3, kE5m2}) {
     for (const Kind kind : kKinds) {
       for (const std::size_t count : kCounts) {
-        SCOPED_TRACE(testing::Message() << bits << " bits, kind " << static_cast<int>(kind)
-                                        << ", count " << count);
+        SCOPED_TRACE(testing::Message()
+                     << bits << " bits, kind " << static_cast<int>(kind) << ", count " << count);
         const std::vector<float> values = samples(kind, count, count + 1);
         EXPECT_TRUE(quantised(bits, &key, 4096, values) == expected(bits, &key, 4096, values));
         EXPECT_TRUE(quantised(bits, nullptr, 0, values) == expected(bits, nullptr, 0, values));
@@ -155,7 +168,8 @@ TEST(Quantise, DecodesToTheBitsOfTheReference) {
       Quantised from = sized_for(bits, count);
       for (std::byte& code : from.codes) code = static_cast<std::byte>(rng());
       for (float& scale : from.scales) scale = sample(Kind::wild, rng);
-      if (!from.scales.empty() && rng.below(4) == 0) from.scales[0] = rng.below(2) ? kNotANumber : 0.0f;
+      if (!from.scales.empty() && rng.below(4) == 0)
+        from.scales[0] = rng.below(2) ? kNotANumber : 0.0f;
       const std::vector<float> before = samples(Kind::wild, count, count);
       std::vector<float> out(count), sum = before, wanted(count), wanted_sum = before;
       if (is_fp8_kind(bits)) {

@@ -26,14 +26,17 @@ struct WideProduct {
   VU32 low, high;
 };
 
-// All products of 32 bits by 32.
-HWY_INLINE WideProduct wide_product(VU32 a, VU32 b) {
+// All products of 32 bits by 32, with the multiplier of word 0 or of word 2.
+template <int kWhich>
+HWY_INLINE WideProduct wide_product(VU32 a) {
   const DU32 d;
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-  const VU32 lower(vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a.raw), vget_low_u32(b.raw))));
-  const VU32 upper(vreinterpretq_u32_u64(vmull_high_u32(a.raw, b.raw)));
+  const uint32x2_t multipliers = {kPhiloxMultiplier0, kPhiloxMultiplier1};
+  const VU32 lower(vreinterpretq_u32_u64(vmull_lane_u32(vget_low_u32(a.raw), multipliers, kWhich)));
+  const VU32 upper(vreinterpretq_u32_u64(vmull_high_lane_u32(a.raw, multipliers, kWhich)));
   return {hn::ConcatEven(d, upper, lower), hn::ConcatOdd(d, upper, lower)};
 #else
+  const VU32 b = hn::Set(d, kWhich == 0 ? kPhiloxMultiplier0 : kPhiloxMultiplier1);
   const hn::Repartition<std::uint64_t, DU32> wide;
   const auto even = hn::MulEven(a, b);
   const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
@@ -61,33 +64,26 @@ class PhiloxVectors {
     step_ = step ^ keys1_[0];
   }
 
-  // The four words of kGroups vectors of counters at a time, so that their latencies overlap.
-  template <std::size_t kGroups>
-  HWY_INLINE void run(const VU32 (&counters)[kGroups], VU32 (&out)[kGroups][4]) const {
+  // The first two rounds of a vector of counters.
+  HWY_INLINE void begin(VU32 counters, VU32 (&words)[4]) const {
     const DU32 d;
-    const VU32 multiplier0 = hn::Set(d, kPhiloxMultiplier0);
-    const VU32 multiplier1 = hn::Set(d, kPhiloxMultiplier1);
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      const WideProduct first = wide_product(counters[g], multiplier0);
-      const VU32 word2 = hn::Xor(first.high, hn::Set(d, step_));
-      const WideProduct second = wide_product(word2, multiplier1);
-      out[g][0] = hn::Xor(second.high, hn::Set(d, before0_));
-      out[g][1] = second.low;
-      out[g][2] = hn::Xor(first.low, hn::Set(d, before2_));
-      out[g][3] = hn::Set(d, word3_);
-    }
-    for (int round = 2; round < kPhiloxRounds; ++round) {
-      const VU32 key0 = hn::Set(d, keys0_[round]), key1 = hn::Set(d, keys1_[round]);
-      for (std::size_t g = 0; g < kGroups; ++g) {
-        VU32(&w)[4] = out[g];
-        const WideProduct first = wide_product(w[0], multiplier0);
-        const WideProduct second = wide_product(w[2], multiplier1);
-        w[0] = hn::Xor(second.high, hn::Xor(w[1], key0));
-        w[1] = second.low;
-        w[2] = hn::Xor(first.high, hn::Xor(w[3], key1));
-        w[3] = first.low;
-      }
-    }
+    const WideProduct first = wide_product<0>(counters);
+    const WideProduct second = wide_product<1>(hn::Xor(first.high, hn::Set(d, step_)));
+    words[0] = hn::Xor(second.high, hn::Set(d, before0_));
+    words[1] = second.low;
+    words[2] = hn::Xor(first.low, hn::Set(d, before2_));
+    words[3] = hn::Set(d, word3_);
+  }
+
+  // Any later round.
+  HWY_INLINE void round(int number, VU32 (&words)[4]) const {
+    const DU32 d;
+    const WideProduct first = wide_product<0>(words[0]);
+    const WideProduct second = wide_product<1>(words[2]);
+    words[0] = hn::Xor(second.high, hn::Xor(words[1], hn::Set(d, keys0_[number])));
+    words[1] = second.low;
+    words[2] = hn::Xor(first.high, hn::Xor(words[3], hn::Set(d, keys1_[number])));
+    words[3] = first.low;
   }
 
  private:

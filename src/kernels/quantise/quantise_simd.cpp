@@ -29,52 +29,82 @@ HWY_INLINE VI32 floor_to_int(VF32 value) {
 #endif
 }
 
-HWY_INLINE VI16 clamped(VI16 codes, VI16 levels) {
-  return hn::Max(hn::Min(codes, levels), hn::Neg(levels));
-}
-
-// Four vectors of codes to a vector of bytes.
-HWY_INLINE void store_codes(const VI32* codes, VI16 levels, std::uint8_t* to) {
-  const VI16 low = clamped(narrow_to_16(codes[0], codes[1]), levels);
-  const VI16 high = clamped(narrow_to_16(codes[2], codes[3]), levels);
+// Four vectors of codes to a vector of bytes. No clamp is needed but one: v * inv exceeds the
+// levels s by two roundings at most, some s / 2^23, which no rounding to nearest sees. u lies
+// between 2^-17 and 1 - 2^-17: below -s it leads back, and beyond s + 1 only where s is 127, to
+// 128.
+template <bool kClamp>
+HWY_INLINE void store_codes(const VI32* codes, std::uint8_t* to) {
+  VI16 low = narrow_to_16(codes[0], codes[1]), high = narrow_to_16(codes[2], codes[3]);
+  if constexpr (kClamp) {
+    low = hn::Min(low, hn::Set(DI16(), 127));
+    high = hn::Min(high, hn::Set(DI16(), 127));
+  }
   store_vector(narrow_to_8(low, high), DU8(), to);
 }
 
-HWY_INLINE void codes_to_nearest(const float* values, float inverse, int levels, std::uint8_t* to) {
+HWY_INLINE void codes_to_nearest(const float* values, float inverse, std::uint8_t* to) {
   const VF32 times = hn::Set(DF32(), inverse);
-  const VI16 bounds = hn::Set(DI16(), static_cast<std::int16_t>(levels));
   for (std::size_t i = 0; i < kQuantiseBucket; i += 4 * kLanes) {
     VI32 codes[4];
     for (std::size_t v = 0; v < 4; ++v) {
       codes[v] = hn::NearestInt(hn::Mul(load_vector(DF32(), values + i + v * kLanes), times));
     }
-    store_codes(codes, bounds, to + i);
+    store_codes<false>(codes, to + i);
   }
 }
 
-HWY_INLINE void codes_at_random(const float* values, float inverse, int levels,
-                                const PhiloxVectors& philox, std::uint32_t counter,
-                                std::uint8_t* to) {
-  constexpr std::size_t kGroups = 2;
+// Of the 8 vectors of elements that a vector of counters is for.
+template <bool kClamp>
+HWY_INLINE void codes_of_words(const float* values, VF32 inverse, const VU32 (&words)[4],
+                               std::uint8_t* to) {
+  VI32 codes[8];
+  for_each_uniform(words, [&](std::size_t v, VF32 u) HWY_ATTR {
+    const VF32 scaled = hn::Mul(load_vector(DF32(), values + v * kLanes), inverse);
+    codes[v] = floor_to_int(hn::Add(scaled, u));
+  });
+  store_codes<kClamp>(codes, to);
+  store_codes<kClamp>(codes + 4, to + 4 * kLanes);
+}
+
+// As many counters at once as registers hold, since a round waits longer for its products than it
+// computes. Written out, because an array that is indexed by a loop would go through memory.
+template <bool kClamp>
+HWY_INLINE void codes_at_random(const float* values, float inverse, const PhiloxVectors& philox,
+                                std::uint32_t counter, std::uint8_t* to) {
+  constexpr bool kFour = HWY_TARGET == HWY_NEON || HWY_TARGET <= HWY_AVX3;
   constexpr std::size_t kElements = 8 * kLanes;  // for which a vector of counters is
+  constexpr std::size_t kTogether = kFour ? 4 * kElements : 2 * kElements;
   const VF32 times = hn::Set(DF32(), inverse);
-  const VI16 bounds = hn::Set(DI16(), static_cast<std::int16_t>(levels));
+  const VU32 step = hn::Set(DU32(), static_cast<std::uint32_t>(kLanes));
   VU32 counters = hn::Add(hn::Set(DU32(), counter), counter_offsets());
-  const VU32 next = hn::Set(DU32(), static_cast<std::uint32_t>(kLanes));
-  for (std::size_t i = 0; i < kQuantiseBucket; i += kGroups * kElements) {
-    const VU32 both[kGroups] = {counters, hn::Add(counters, next)};
-    VU32 words[kGroups][4];
-    philox.run(both, words);
-    counters = hn::Add(both[1], next);
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      const float* const from = values + i + g * kElements;
-      VI32 codes[8];
-      for_each_uniform(words[g], [&](std::size_t v, VF32 u) HWY_ATTR {
-        const VF32 scaled = hn::Mul(load_vector(DF32(), from + v * kLanes), times);
-        codes[v] = floor_to_int(hn::Add(scaled, u));
-      });
-      store_codes(codes, bounds, to + i + g * kElements);
-      store_codes(codes + 4, bounds, to + i + g * kElements + 4 * kLanes);
+  const auto next = [&]() HWY_ATTR {
+    const VU32 current = counters;
+    counters = hn::Add(counters, step);
+    return current;
+  };
+  for (std::size_t i = 0; i < kQuantiseBucket; i += kTogether) {
+    VU32 a[4], b[4], c[4], d[4];
+    philox.begin(next(), a);
+    philox.begin(next(), b);
+    if constexpr (kFour) {
+      philox.begin(next(), c);
+      philox.begin(next(), d);
+    }
+    for (int round = 2; round < kPhiloxRounds; ++round) {
+      philox.round(round, a);
+      philox.round(round, b);
+      if constexpr (kFour) {
+        philox.round(round, c);
+        philox.round(round, d);
+      }
+    }
+    const float* const from = values + i;
+    codes_of_words<kClamp>(from, times, a, to + i);
+    codes_of_words<kClamp>(from + kElements, times, b, to + i + kElements);
+    if constexpr (kFour) {
+      codes_of_words<kClamp>(from + 2 * kElements, times, c, to + i + 2 * kElements);
+      codes_of_words<kClamp>(from + 3 * kElements, times, d, to + i + 3 * kElements);
     }
   }
 }
@@ -129,10 +159,10 @@ HWY_NOINLINE void quantise_bits(const QuantiseKey& key, std::uint64_t first, con
       const std::uint64_t counter = first / 8 + b * (kQuantiseBucket / 8);
       const PhiloxVectors philox(key.seed, key.tensor, static_cast<std::uint32_t>(counter >> 32),
                                  key.owner, key.step);
-      codes_at_random(values, scale.inverse, levels, philox, static_cast<std::uint32_t>(counter),
-                      to);
+      codes_at_random<kBits == 8>(values, scale.inverse, philox,
+                                  static_cast<std::uint32_t>(counter), to);
     } else {
-      codes_to_nearest(values, scale.inverse, levels, to);
+      codes_to_nearest(values, scale.inverse, to);
     }
     if constexpr (kBits == 4) pack_by_two(unpacked, codes);
     if constexpr (kBits == 2) pack_by_four(unpacked, codes);

@@ -25,47 +25,49 @@ namespace unisono::kernels::HWY_NAMESPACE {
 struct PickOutput {
   std::uint32_t* indices;
   float* picked;
-  std::size_t capacity, taken;
-
-  HWY_INLINE void put(std::size_t n, std::uint32_t index, float value) {
-    write_at(indices, n, index);
-    write_at(picked, n, value);
-  }
-
-  // The elements of a word, of which the first has the given index. Returns those that found room.
-  HWY_INLINE std::uint64_t put_word(std::uint64_t word, const float* values, std::uint32_t index) {
-    const auto in_word = static_cast<std::size_t>(std::popcount(word));
-    const std::uint64_t whole = word;
-    const auto place = [](std::uint64_t bits) {
-      return static_cast<std::uint32_t>(std::countr_zero(bits)) % std::uint32_t{kWord};
-    };
-    if (taken + kWord > capacity) return put_some(word, values, index);
-    std::uint32_t i = place(word);
-    put(taken, index + i, read_at(values, i));
-    word &= word - 1;
-    i = place(word);
-    put(taken + 1, index + i, read_at(values, i));
-    word &= word - 1;
-    for (std::size_t n = taken + 2; word != 0; ++n, word &= word - 1) {
-      i = place(word);
-      put(n, index + i, read_at(values, i));
-    }
-    taken += in_word;
-    return whole;
-  }
-
-  HWY_NOINLINE std::uint64_t put_some(std::uint64_t word, const float* values,
-                                      std::uint32_t index) {
-    std::uint64_t placed = 0;
-    for (; word != 0; word &= word - 1, ++taken) {
-      if (taken >= capacity) continue;
-      const auto i = static_cast<std::uint32_t>(std::countr_zero(word));
-      put(taken, index + i, read_at(values, i));
-      placed |= word & (~word + 1);
-    }
-    return placed;
-  }
+  std::size_t capacity;
 };
+
+template <bool kClear, class Values>
+HWY_INLINE void put_pick(const PickOutput& out, std::size_t n, Values values, std::uint32_t i,
+                         std::uint32_t index, bool present) {
+  const float value = read_at<float>(values, i);
+  write_at(out.indices, n, index + i);
+  write_at(out.picked, n, value);
+  if constexpr (kClear) write_at(values, i, present ? 0.0f : value);
+}
+
+// Near the end of the capacity.
+template <bool kClear, class Values>
+HWY_NOINLINE std::size_t put_some(PickOutput out, std::size_t taken, std::uint64_t word,
+                                  Values values, std::uint32_t index) {
+  for (; word != 0; word &= word - 1, ++taken) {
+    if (taken >= out.capacity) continue;
+    put_pick<kClear>(out, taken, values, static_cast<std::uint32_t>(std::countr_zero(word)), index,
+                     true);
+  }
+  return taken;
+}
+
+// The elements of a word, of which the first is values[0] and has the given index. Returns how many
+// have been taken with them; that stays in a register, as each word waits for it.
+template <bool kClear, class Values>
+HWY_INLINE std::size_t put_word(const PickOutput& out, std::size_t taken, std::uint64_t word,
+                                Values values, std::uint32_t index) {
+  if (taken + kWord > out.capacity) return put_some<kClear>(out, taken, word, values, index);
+  const auto place = [](std::uint64_t bits) {
+    return static_cast<std::uint32_t>(std::countr_zero(bits)) % std::uint32_t{kWord};
+  };
+  const std::size_t end = taken + static_cast<std::size_t>(std::popcount(word));
+  put_pick<kClear>(out, taken, values, place(word), index, word != 0);
+  word &= word - 1;
+  put_pick<kClear>(out, taken + 1, values, place(word), index, word != 0);
+  word &= word - 1;
+  for (std::size_t n = taken + 2; word != 0; ++n, word &= word - 1) {
+    put_pick<kClear>(out, n, values, place(word), index, true);
+  }
+  return end;
+}
 
 // Which elements are taken while the cut limits how many of those equal to it may be.
 struct EqualLimit {
@@ -87,84 +89,62 @@ struct EqualLimit {
   }
 };
 
-// next(i, below) gives the word of the elements from i on that are above `below`, above(i, below)
-// the same once more, and put(i, word) takes what a word names.
-template <class Next, class Again, class Put>
-HWY_INLINE simd::Compacted compact_words(std::size_t count, Cut cut, Next next, Again again,
-                                         Put put) {
+// next(i, below) gives the word of the elements from i on that are above `below`. Once it has been
+// asked, values hold them.
+template <bool kClear, class Values, class Next>
+HWY_INLINE simd::Compacted compact_words(Values values, std::size_t count, Cut cut,
+                                         std::uint32_t base, const PickOutput& out, Next next) {
   const auto magnitude = static_cast<std::int32_t>(magnitude_of(cut.magnitude));
   const std::size_t whole = count / kWord * kWord;
   EqualLimit limit{cut.equal};
   LanesI32 below = hn::Set(DI32(), magnitude - 1);
   const LanesI32 at = hn::Set(DI32(), magnitude);
-  std::size_t i = 0;
+  std::size_t i = 0, taken = 0;
   if (limit.left != SIZE_MAX) {
     for (; i < whole && limit.left != 0; i += kWord) {
       std::uint64_t word = next(i, below);
-      if (word != 0) word = limit.keep(word, word & ~again(i, at));
-      put(i, word);
+      if (word != 0) word = limit.keep(word, word & ~word_above(values + i, at));
+      taken = put_word<kClear>(out, taken, word, values + i, base + static_cast<std::uint32_t>(i));
     }
     below = at;
   }
-  for (; i < whole; i += kWord) put(i, next(i, below));
-  return {whole, 0, limit.left};
+  for (; i < whole; i += kWord) {
+    taken = put_word<kClear>(out, taken, next(i, below), values + i,
+                             base + static_cast<std::uint32_t>(i));
+  }
+  return {whole, taken, limit.left};
 }
 
 simd::Compacted compact_leading(const float* values, std::size_t count, Cut cut, std::uint32_t base,
                                 std::uint32_t* indices, float* picked, std::size_t capacity) {
-  PickOutput out{indices, picked, capacity, 0};
-  const auto words = [&](std::size_t i, LanesI32 below)
-                         HWY_ATTR { return word_above(values + i, below); };
-  simd::Compacted done =
-      compact_words(count, cut, words, words, [&](std::size_t i, std::uint64_t word) HWY_ATTR {
-        out.put_word(word, values + i, base + static_cast<std::uint32_t>(i));
-      });
-  done.taken = out.taken;
-  return done;
+  return compact_words<false>(values, count, cut, base, {indices, picked, capacity},
+                              [&](std::size_t i, LanesI32 below)
+                                  HWY_ATTR { return word_above(values + i, below); });
 }
 
-// The sum is kept in a small copy, since the residual is cleared where it is picked as it is
-// stored.
 template <bool kGradient>
 HWY_NOINLINE simd::Compacted compact_fed(float* residual, const float* gradient, std::size_t count,
-                                         Cut cut, std::uint32_t base, std::uint32_t* indices,
-                                         float* picked, std::size_t capacity) {
-  PickOutput out{indices, picked, capacity, 0};
-  alignas(64) float sums[kWord];
-  std::uint64_t cleared = 0;
+                                         Cut cut, std::uint32_t base, const PickOutput& out) {
   const auto next = [&](std::size_t begin, LanesI32 below) HWY_ATTR {
-    float* const from = residual + begin;
-    cleared = word_of([&](std::size_t i) HWY_ATTR {
-      VF32 sum = load_vector(DF32(), from + i);
-      if constexpr (kGradient) sum = hn::Add(sum, load_vector(DF32(), gradient + begin + i));
-      const auto mask = hn::Gt(magnitudes(sum), below);
-      store_vector(sum, DF32(), sums + i);
-      store_vector(hn::IfThenZeroElse(hn::RebindMask(DF32(), mask), sum), DF32(), from + i);
-      return mask;
+    float* const to = residual + begin;
+    if constexpr (!kGradient) return word_above(to, below);
+    return word_of([&](std::size_t i) HWY_ATTR {
+      const VF32 sum =
+          hn::Add(load_vector(DF32(), to + i), load_vector(DF32(), gradient + begin + i));
+      store_vector(sum, DF32(), to + i);
+      return hn::Gt(magnitudes(sum), below);
     });
-    return cleared;
   };
-  const auto again = [&](std::size_t, LanesI32 below) HWY_ATTR { return word_above(sums, below); };
-  simd::Compacted done =
-      compact_words(count, cut, next, again, [&](std::size_t begin, std::uint64_t word) HWY_ATTR {
-        std::uint64_t kept =
-            cleared ^ out.put_word(word, sums, base + static_cast<std::uint32_t>(begin));
-        for (; kept != 0; kept &= kept - 1) {
-          const auto i = static_cast<std::size_t>(std::countr_zero(kept));
-          write_at(residual, begin + i, sums[i]);
-        }
-      });
-  done.taken = out.taken;
-  return done;
+  return compact_words<true>(residual, count, cut, base, out, next);
 }
 
 simd::Compacted compact_leading_fed(float* residual, const float* gradient, std::size_t count,
                                     Cut cut, std::uint32_t base, std::uint32_t* indices,
                                     float* picked, std::size_t capacity) {
   if (gradient == nullptr) {
-    return compact_fed<false>(residual, gradient, count, cut, base, indices, picked, capacity);
+    return compact_fed<false>(residual, gradient, count, cut, base, {indices, picked, capacity});
   }
-  return compact_fed<true>(residual, gradient, count, cut, base, indices, picked, capacity);
+  return compact_fed<true>(residual, gradient, count, cut, base, {indices, picked, capacity});
 }
 
 std::size_t count_leading(const float* values, std::size_t count, int shift, std::uint32_t prefix,

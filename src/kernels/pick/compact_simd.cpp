@@ -108,9 +108,15 @@ HWY_INLINE simd::Compacted compact_words(Values values, std::size_t count, Cut c
     }
     below = at;
   }
-  for (; i < whole; i += kWord) {
-    taken = put_word<kClear>(out, taken, next(i, below), values + i,
-                             base + static_cast<std::uint32_t>(i));
+  // A word is put while the next one is made, so that nobody waits for its bits.
+  if (i < whole) {
+    std::uint64_t word = next(i, below);
+    for (; i + kWord < whole; i += kWord) {
+      const std::uint64_t following = next(i + kWord, below);
+      taken = put_word<kClear>(out, taken, word, values + i, base + static_cast<std::uint32_t>(i));
+      word = following;
+    }
+    taken = put_word<kClear>(out, taken, word, values + i, base + static_cast<std::uint32_t>(i));
   }
   return {whole, taken, limit.left};
 }

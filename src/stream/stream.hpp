@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // A sparse stream: some elements of a long vector, as an array of indices and an array of values.
-// Indices are strictly increasing, 32 bits wide, or 64 where the vector has more than 2^32 elements.
-// What is absent counts as the operator's neutral element; explicit zeros are elements like others.
-// Where pairs would take more than the vector itself a stream is dense: all values, no indices.
-// Thread: one at a time. A View points into memory of others, a Stream owns its own.
+// Indices are strictly increasing, 32 bits wide, or 64 where the vector has more than 2^32
+// elements. What is absent counts as the neutral element of the operator; explicit zeros are
+// elements like others. Where pairs would take more than the vector itself a stream is dense: all
+// values, no indices.
+// Thread: one at a time. A View points into the memory of others, a Stream owns its own.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include "base/check.hpp"
 #include "kernels/kernels.hpp"
-#include "model/stream_bytes.hpp"
+#include "model/sparse/stream_bytes.hpp"
 #include "stream/stream.hpp"
 
 namespace unisono::stream {

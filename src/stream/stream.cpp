@@ -10,7 +10,7 @@
 #include "base/data/hash.hpp"
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
-#include "model/stream_bytes.hpp"
+#include "model/sparse/stream_bytes.hpp"
 
 namespace unisono::stream {
 

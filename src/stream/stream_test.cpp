@@ -9,7 +9,7 @@
 
 #include "base/data/rng.hpp"
 #include "kernels/kernels.hpp"
-#include "model/stream_bytes.hpp"
+#include "model/sparse/stream_bytes.hpp"
 
 namespace unisono::stream {
 namespace {

@@ -35,19 +35,23 @@ struct SparseCase {
   bool balanced = false;                    // of a split: slices hold equally much
   std::vector<std::uint64_t> cuts = {};     // of a balanced split, n + 1; empty: even ones
   double k = 0;                             // elements in the result of oktopk
+  std::vector<double> kept = {};            // of them, by owner; empty: equally many
   bool estimates = false;                   // oktopk looks for its threshold
   double gathered_bytes_per_value = 0;      // of a codec; 0: none
+  std::string_view dense_algorithm = "ring";  // by which dense values are reduced
 };
 
-// Bytes that all members together send, headers included. The algorithm must have a row.
+// Bytes that all members together send, headers included. The algorithm must have a row, and what
+// members bring is sparse. Of "hierarchical", with equally many members on each host and
+// "ssar_split_allgather" between them; of "identical", with that where supports differ.
 double sent_by_sparse(std::string_view algorithm, const SparseCase& what);
-// Seconds from when the last member begins until all have the result.
+// Seconds from when the last member begins until all have the result. Members are taken as alike.
 double predict_sparse(std::string_view algorithm, const SparseCase& what, const Costs& costs);
 
 struct SparseCandidate {
   std::string_view algorithm;
   double predicted_s = 0;
-  double sent_bytes = 0;
+  double sent_bytes = 0;                    // by each member, about
 };
 struct SparseAllowed {
   bool topk = false;                        // "oktopk"

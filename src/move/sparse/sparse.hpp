@@ -5,7 +5,7 @@
 // header goes ahead of every payload (stream/packet.hpp).
 // The result is the same bits, in the same form, on all members: an element is reduced in one
 // place, or in an order that the members' indices decide, never in the order of arrival. It is
-// dense from stream kept_dense() on (model/stream_bytes.hpp), which is looked at after every round.
+// dense from stream kept_dense() on (model/sparse/stream_bytes.hpp), which is looked at after every round.
 // Sums of 16- and 8-bit floats on the way are float32 and rounded once.
 // A member that sends what does not belong here, or nonsense, leaves the machine with a trouble().
 // Thread: the one that drives the engine.
@@ -48,8 +48,8 @@ struct TopkMemory {
 struct SparseWork {
   DType dtype = DType::f32;                 // of the result
   kernels::Operator op = {};                // an average is summed; who asked for it divides
-  // Of `length` elements, of dtype or its float32 partials; may be dense. Stays valid until the
-  // machine has finished or is abandoned.
+  // Of dtype, or on all members its float32 partials; may be dense. Indices have no base. Stays
+  // valid until the machine has finished or is abandoned.
   stream::View mine = {};
   double dense_multiplier = 1.0;            // of kept_dense(); equal on all members
   std::uint32_t sequence = 0;               // goes with the data and is compared on arrival
@@ -63,6 +63,10 @@ struct SparseWork {
 
   std::uint64_t length() const { return mine.length; }
 };
+
+// Whether a sparse stream of the dtype can be reduced so: absent elements must count as nothing,
+// which logical operators on numbers, that turn every value into 0 or 1, do not allow.
+bool sparse_reducible(DType dtype, const kernels::Operator& op);
 
 // algorithm: one of the table of kind allreduce; must be the same on all members, like everything
 // in the work but `mine`. out is written when the machine finishes, has the dtype and length of the

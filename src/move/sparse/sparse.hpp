@@ -5,7 +5,7 @@
 // header goes ahead of every payload (stream/packet.hpp).
 // The result is the same bits, in the same form, on all members: an element is reduced in one
 // place, or in an order that the members' indices decide, never in the order of arrival. It is
-// dense from stream kept_dense() on (model/sparse/stream_bytes.hpp), which is looked at after every round.
+// dense from kept_dense() on (model/sparse/stream_bytes.hpp), which is looked at after every round.
 // Sums of 16- and 8-bit floats on the way are float32 and rounded once.
 // A member that sends what does not belong here, or nonsense, leaves the machine with a trouble().
 // Thread: the one that drives the engine.

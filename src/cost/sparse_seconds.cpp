@@ -17,7 +17,7 @@ namespace {
 // As in algorithms.cpp: a further message in the same step.
 constexpr double kFurtherPacket = 0.25;
 // Bytes of pairs take so many times what bytes of a dense sum take (docs/COMPRESSION.md).
-constexpr double kMergeFactor = 12, kScatterFactor = 6, kCompactFactor = 3;
+constexpr double kMergeFactor = 17, kScatterFactor = 12, kCompactFactor = 9;
 
 struct Guess {
   double seconds = 0;

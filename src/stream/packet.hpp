@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse stream on the wire: a header of kStreamHeaderBytes, which goes ahead and says how long
 // the rest is, and the payload: what precedes the values (model/sparse/stream_bytes.hpp), then the
-// values. Indices count from the beginning of the segment. What comes is compared with what the receiver
-// expects and checked before any of it is used: no header makes it allocate more than its own
-// segment could need, and no payload makes it write or read elsewhere.
+// values. Indices count from the beginning of the segment. What comes is compared with what the
+// receiver expects and checked before any of it is used: no header makes it allocate more than its
+// own segment could need, and no payload makes it write or read elsewhere.
 // Pure; thread: any.
 #pragma once
 

@@ -17,11 +17,17 @@ namespace unisono::kernels {
 namespace {
 
 constexpr std::size_t kScatterBlock = 256;  // pairs that are widened or gathered at a time
+constexpr std::size_t kScatterAhead = 24;   // pairs whose places are asked for before their turn
 
 template <typename E, ReduceOp kOp, typename I>
 void scatter_values(const Accumulators& into, const I* indices, const void* values,
                     std::size_t count, std::uint64_t base) {
+  const auto* const places = static_cast<const std::byte*>(into.values);
   for (std::size_t i = 0; i < count; ++i) {
+    if (i + kScatterAhead < count) {
+      const auto later = static_cast<std::size_t>(indices[i + kScatterAhead] - base);
+      __builtin_prefetch(places + later * sizeof(typename E::Stored), 1);
+    }
     const auto at = static_cast<std::size_t>(indices[i] - base);
     std::uint64_t& word = into.present[at / 64];
     const std::uint64_t bit = std::uint64_t{1} << (at % 64);

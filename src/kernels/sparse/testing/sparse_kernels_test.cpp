@@ -35,7 +35,9 @@ Elements some_elements(DType dtype, std::size_t length, unsigned percent, std::u
     out.wide.push_back(base + i);
   }
   std::vector<double> values(out.narrow.size());
-  for (auto& value : values) value = static_cast<double>(rng.below(64)) / (dtype < DType::i8 ? 8 : 1);
+  for (auto& value : values) {
+    value = static_cast<double>(rng.below(64)) / (dtype < DType::i8 ? 8 : 1);
+  }
   if (dtype == DType::boolean) for (auto& value : values) value = value > 9;
   out.values.resize(values.size() * size_of(dtype) + 1);
   cast(dtype, out.values.data() + 1, DType::f64, values.data(), values.size());
@@ -150,7 +152,8 @@ TEST(SparseKernels, CallAUsersOperatorInOrder) {
 }
 
 TEST(SparseKernels, ASupportIsStrictlyIncreasingAndInside) {
-  const auto good = [](std::vector<std::uint32_t> indices, std::uint64_t base, std::uint64_t limit) {
+  const auto good = [](const std::vector<std::uint32_t>& indices, std::uint64_t base,
+                       std::uint64_t limit) {
     const Pairs pairs{.count = indices.size(), .narrow = indices.data(), .base = base};
     EXPECT_EQ(is_support(pairs, limit), reference::is_support(pairs, limit));
     return is_support(pairs, limit);

@@ -146,7 +146,8 @@ Result<Rows> read_cache(const std::string& path, const FileStamp& source, Part p
     return Status(Code::corrupted, text_of(path, ": this is no cache, or a damaged one"));
   }
   if (header.source != source) {
-    return Status(Code::mismatch, text_of(path, ": the cache is of another file, or of an older one"));
+    return Status(Code::mismatch,
+                  text_of(path, ": the cache is of another file, or of an older one"));
   }
   if (header.part != static_cast<std::uint64_t>(part.index) ||
       header.parts != static_cast<std::uint64_t>(part.count)) {

@@ -3,10 +3,10 @@
 #include "opt/data/dataset.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "opt/data/cache.hpp"
+#include "opt/data/share.hpp"
 #include "opt/job/agree.hpp"
 #include "opt/job/text.hpp"
 #include "opt/job/workers.hpp"
@@ -48,27 +48,15 @@ Result<Found> find_part(const LoadSettings& settings, Part part) {
   return found;
 }
 
-// Labels of all ranks in ascending order, or why they are no two classes.
-Result<LabelPair> pair_of(const std::string& path, const LabelsSeen& all) {
-  std::vector<float> values;
-  for (int i = 0; i < all.count; ++i) values.push_back(all.first[i].value);
-  std::sort(values.begin(), values.end());
-  const std::string where = path.empty() ? std::string("the data") : path;
-  if (all.count == 0) return wrong(where, ": there are no samples");
-  if (all.count == 1) {
-    return wrong(where, ": every label is ", values[0], "; two classes are needed");
-  }
-  if (all.count == 2) return LabelPair{values[0], values[1]};
+// Which labels the data has; a third one is told with its place.
+Result<LabelPair> pair_in_file(const std::string& path, const LabelsSeen& all) {
+  auto pair = pair_of(all);
+  if (pair.ok()) return pair;
+  if (all.count < 3) return wrong(path, ": ", pair.status().message());
   const auto last = std::max_element(
       all.first.begin(), all.first.end(),
       [](const LabelsSeen::One& a, const LabelsSeen::One& b) { return a.offset < b.offset; });
-  const std::string reason = text_of("there is a third label, ", last->value, ", beside ");
-  std::string others;
-  for (const LabelsSeen::One& one : all.first) {
-    if (&one != &*last) others += text_of(others.empty() ? "" : " and ", one.value);
-  }
-  if (path.empty()) return wrong(where, ": ", reason, others);
-  return bad_line(path, {last->offset, 1, reason + others});
+  return bad_line(path, {last->offset, 1, pair.status().message()});
 }
 
 Status check_known(const std::string& path, const LabelPair& known, const LabelsSeen& all) {
@@ -79,10 +67,6 @@ Status check_known(const std::string& path, const LabelPair& known, const Labels
                                                   known.high, ", not ", one.value)});
   }
   return {};
-}
-
-void map_labels(Rows& rows, const LabelPair& pair) {
-  for (float& label : rows.labels) label = label == pair.high ? 1.0f : -1.0f;
 }
 
 // Leaves out the columns from `width` on.
@@ -103,37 +87,7 @@ void narrow(Rows& rows, std::uint32_t width) {
   rows.width = width;
 }
 
-// What ranks tell each other about their parts.
-struct PartNews {
-  LabelsSeen labels;
-  std::uint64_t rows = 0;
-  std::uint32_t width = 0;
-};
-
-struct AllParts {
-  LabelsSeen labels;
-  std::vector<std::uint64_t> rows_of;
-  std::uint32_t width = 0;
-};
-
-Result<AllParts> tell_parts(Engine& engine, const ReadPart& part) {
-  const PartNews mine{part.labels, part.rows.size(), part.rows.width};
-  const auto news = gather<PartNews>(engine, std::span(&mine, 1));
-  if (!news.ok()) return news.status();
-  AllParts all;
-  for (const std::vector<PartNews>& each : news.value()) {
-    all.labels.see(each.at(0).labels);
-    all.rows_of.push_back(each.at(0).rows);
-    all.width = std::max(all.width, each.at(0).width);
-  }
-  return all;
-}
-
 }  // namespace
-
-std::uint64_t Dataset::total() const {
-  return std::accumulate(rows_of.begin(), rows_of.end(), std::uint64_t{0});
-}
 
 Result<ReadPart> read_part(const std::string& path, Part part, int threads) {
   const auto text = text_of_part(path, part);
@@ -143,6 +97,7 @@ Result<ReadPart> read_part(const std::string& path, Part part, int threads) {
   const auto pieces = static_cast<std::size_t>(workers.count());
   std::vector<ReadPart> read(pieces);
   std::vector<std::optional<BadLine>> bad(pieces);
+  reserve_for(lines, read.front().rows);    // the others are appended to these
   workers.run([&](int index) {
     const auto i = static_cast<std::size_t>(index);
     const std::string_view own =
@@ -173,17 +128,18 @@ Result<Dataset> load(Engine& engine, const LoadSettings& settings) {
   set.note = std::move(found->note);
   set.rows_of = all->rows_of;
   if (settings.labels) {
-    if (Status bad = check_known(settings.path, *settings.labels, all->labels); !bad.ok()) return bad;
+    const Status bad = check_known(settings.path, *settings.labels, all->labels);
+    if (!bad.ok()) return bad;
     set.labels = *settings.labels;
   } else {
-    const auto pair = pair_of(settings.path, all->labels);
+    const auto pair = pair_in_file(settings.path, all->labels);
     if (!pair.ok()) return pair.status();
     set.labels = pair.value();
   }
   Rows& rows = found->part.rows;
   if (found->uncached) {
-    // Written only now, so that what is cached was good on all ranks. A cache that cannot be written
-    // is a nuisance, not a failure.
+    // Written only now, so that what is cached was good on all ranks. A cache that cannot be
+    // written is a nuisance, not a failure.
     const Status bad =
         write_cache(cache_path(settings.cache, part), *found->uncached, part, rows);
     if (!bad.ok()) set.note = bad.message();
@@ -196,18 +152,6 @@ Result<Dataset> load(Engine& engine, const LoadSettings& settings) {
   }
   set.rows = std::move(rows);
   return set;
-}
-
-Result<Dataset> share(Engine& engine, Rows rows) {
-  ReadPart part{std::move(rows), {}};
-  for (const float label : part.rows.labels) part.labels.see(label, 0);
-  auto all = tell_parts(engine, part);
-  if (!all.ok()) return all.status();
-  const auto pair = pair_of({}, all->labels);
-  if (!pair.ok()) return pair.status();
-  map_labels(part.rows, pair.value());
-  part.rows.width = all->width;
-  return Dataset{std::move(part.rows), pair.value(), all->rows_of, {}};
 }
 
 }  // namespace unisono::opt

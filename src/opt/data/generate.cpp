@@ -132,8 +132,9 @@ Status generate(const GenerateSettings& settings,
     workers.run([&](int index) {
       const auto i = static_cast<std::uint64_t>(index);
       const std::uint64_t rows = end - done;
-      pieces[i] = generated_rows(*settings.shape, settings.seed, done + rows * i / count,
-                                 done + rows * (i + 1) / count);
+      pieces[i] = generated_rows(*settings.shape, settings.seed,
+                                 settings.first + done + rows * i / count,
+                                 settings.first + done + rows * (i + 1) / count);
     });
     for (const std::string& piece : pieces) {
       if (std::fwrite(piece.data(), 1, piece.size(), file.get()) != piece.size()) return failed();

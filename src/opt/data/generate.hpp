@@ -36,6 +36,7 @@ std::string generated_rows(const DataShape& shape, std::uint64_t seed, std::uint
 struct GenerateSettings {
   const DataShape* shape = nullptr;
   std::uint64_t rows = 0;
+  std::uint64_t first = 0;                  // row; those of one seed have one hidden model
   std::uint64_t seed = 1;
   int threads = 1;
   std::string path;

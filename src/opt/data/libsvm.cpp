@@ -101,7 +101,13 @@ class Reader {
     if (index > kIndexMax) return refuse(word, "index ", index, " is above ", kIndexMax);
     const char* const number = ++at_;
     float value = 0;
-    at_ = read_float(number, end_, value);
+    // One digit is what most values of binary features are.
+    if (end_ - number > 1 && is_digit(number[0]) && number[1] == ' ') {
+      value = static_cast<float>(number[0] - '0');
+      at_ = number + 1;
+    } else {
+      at_ = read_float(number, end_, value);
+    }
     if (at_ == nullptr || !at_end_of_word()) {
       return refuse(number, "the value of index ", index, " is no number: ",
                     word_at(number, end_));
@@ -138,8 +144,24 @@ void LabelsSeen::see(const LabelsSeen& others) {
   for (int i = 0; i < others.count; ++i) see(others.first[i].value, others.first[i].offset);
 }
 
+void reserve_for(std::string_view lines, Rows& rows) {
+  const std::string_view head = lines.substr(0, 256 * 1024);
+  if (head.empty()) return;
+  const double more = 1.02 * static_cast<double>(lines.size()) / static_cast<double>(head.size());
+  const auto expected = [&](char mark) {
+    return static_cast<std::size_t>(
+        more * static_cast<double>(std::count(head.begin(), head.end(), mark)) + 64);
+  };
+  const std::size_t pairs = expected(':'), ends = expected('\n');
+  rows.columns.reserve(rows.columns.size() + pairs);
+  rows.values.reserve(rows.values.size() + pairs);
+  rows.labels.reserve(rows.labels.size() + ends);
+  rows.begins.reserve(rows.begins.size() + ends);
+}
+
 std::optional<BadLine> parse_lines(std::string_view lines, std::uint64_t offset, Rows& rows,
                                    LabelsSeen& labels) {
+  reserve_for(lines, rows);
   return Reader(lines, offset, rows, labels).read_all();
 }
 

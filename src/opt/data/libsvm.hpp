@@ -34,6 +34,10 @@ struct LabelsSeen {
   void see(const LabelsSeen& others);        // the earlier of two places counts
 };
 
+// Room for what the beginning of the lines promises, so that arrays seldom grow: copying them, and
+// touching fresh memory for it, would take as long as parsing.
+void reserve_for(std::string_view lines, Rows& rows);
+
 // Reads whole lines (the last may lack its end) that begin `offset` bytes into the text of a file,
 // and appends to rows and labels.
 std::optional<BadLine> parse_lines(std::string_view lines, std::uint64_t offset, Rows& rows,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads numbers of text quickly, and to the last bit: what a short decimal needs is exact in double,
-// and the few cases in which rounding twice could matter go to std::from_chars. Pure.
+// Reads numbers of text quickly, and to the last bit: what a short decimal needs is exact in
+// double, and the few cases in which rounding twice could matter go to std::from_chars. Pure.
 #pragma once
 
 #include <bit>

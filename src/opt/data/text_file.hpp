@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The text of a file, or of one of equal parts of it by bytes: plain files are mapped, those of gzip
-// are unpacked (all of it, twice where there are several parts, since nobody knows how long the text
-// is before its end). Lines are cut once. Thread: any, each object by one.
+// The text of a file, or of one of equal parts of it by bytes: plain files are mapped, those of
+// gzip are unpacked (all of it, twice where there are several parts, since nobody knows how long
+// the text is before its end). Lines are cut once. Thread: any, each object by one.
 #pragma once
 
 #include <cstdint>

@@ -74,8 +74,8 @@ bool can_unpack() { return false; }
 Status unpack(std::string_view, const std::function<bool(std::string_view)>&) {
   return Status(Code::unavailable,
                 "the file is packed by gzip and unisono was built without zlib; unpack it first "
-                "(gunzip), or install zlib (Debian or Ubuntu: apt-get install zlib1g-dev) and build "
-                "unisono again");
+                "(gunzip), or install zlib (Debian or Ubuntu: apt-get install zlib1g-dev) and "
+                "build unisono again");
 }
 
 }  // namespace unisono::opt

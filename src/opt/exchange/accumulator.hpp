@@ -33,8 +33,8 @@ class Accumulator {
       if (bits == 0) continue;
       touched_[word] = 0;
       for (; bits != 0; bits &= bits - 1) {
-        const auto index =
-            static_cast<std::uint32_t>(word * kBlock) + static_cast<unsigned>(std::countr_zero(bits));
+        const auto index = static_cast<std::uint32_t>(
+            word * kBlock + static_cast<unsigned>(std::countr_zero(bits)));
         indices.push_back(index);
         values.push_back(sums_[index]);
         sums_[index] = 0;

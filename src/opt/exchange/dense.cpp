@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // All elements, zeros included, by one allreduce: 2 · 4 · length bytes through each rank, whatever
-// the density. The vector lies in the arena where there is room, so that ranks of one host reduce it
-// without a copy.
+// the density. The vector lies in the arena where there is room, so that ranks of one host reduce
+// it without a copy.
 #include <algorithm>
 #include <vector>
 
@@ -29,6 +29,7 @@ class DenseExchange final : public Exchange {
   Status begin(SparseView mine) override {
     std::fill(all_.begin(), all_.end(), 0.0f);
     for (std::size_t i = 0; i < mine.indices.size(); ++i) all_[mine.indices[i]] = mine.values[i];
+    bytes_ += all_.size_bytes();
     ticket_ = engine_.allreduce<float>("opt.dense", all_, {.op = ReduceOp::sum});
     return ticket_.refusal();
   }
@@ -37,6 +38,7 @@ class DenseExchange final : public Exchange {
     if (Status bad = ticket_.wait(); !bad.ok()) return bad;
     return Total{true, {}, all_};
   }
+  std::uint64_t bytes() const override { return bytes_; }
 
  private:
   Engine& engine_;
@@ -44,6 +46,7 @@ class DenseExchange final : public Exchange {
   std::vector<float> heap_;
   std::span<float> all_;
   Ticket ticket_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ class Exchange {
   virtual Status begin(SparseView mine) = 0;
   // Waits. What it returns is valid until the next begin().
   virtual Result<Total> end() = 0;
+  // What this rank has handed over so far: of a dense vector all elements, of pairs 8 bytes each.
+  virtual std::uint64_t bytes() const = 0;
 };
 
 }  // namespace unisono::opt

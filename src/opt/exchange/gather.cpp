@@ -28,7 +28,9 @@ class GatherExchange final : public Exchange {
     message_[0] = static_cast<std::uint32_t>(count);
     std::copy(mine.indices.begin(), mine.indices.end(), message_.begin() + 1);
     if (count > 0) std::memcpy(message_.data() + 1 + count, mine.values.data(), count * 4);
-    ticket_ = engine_.allgather<std::uint32_t>("opt.pairs", std::span<const std::uint32_t>(message_));
+    bytes_ += message_.size() * sizeof message_[0];
+    const std::span<const std::uint32_t> message(message_);
+    ticket_ = engine_.allgather<std::uint32_t>("opt.pairs", message);
     return ticket_.refusal();
   }
 
@@ -57,6 +59,7 @@ class GatherExchange final : public Exchange {
     ticket_ = {};
     return Total{false, indices_, values_};
   }
+  std::uint64_t bytes() const override { return bytes_; }
 
  private:
   Engine& engine_;
@@ -65,6 +68,7 @@ class GatherExchange final : public Exchange {
   std::vector<float> values_;
   Accumulator sum_;
   Ticket ticket_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace

@@ -25,8 +25,9 @@ std::vector<std::string> exchange_names();
 std::unique_ptr<Exchange> make_dense(Engine& engine, std::uint32_t length);
 std::unique_ptr<Exchange> make_gather(Engine& engine, std::uint32_t length);
 
-// Which exchange `auto` is for vectors of `length` with so many non-zeros on each of `ranks`: the one
-// with fewer bytes through each rank. Pure, so ranks that agree on the figures agree on the name.
+// Which exchange `auto` is for vectors of `length` with so many non-zeros on each of `ranks`: the
+// one with fewer bytes through each rank. Pure, so ranks that agree on the figures agree on the
+// name.
 std::string_view cheapest_exchange(int ranks, std::uint32_t length, double nonzeros);
 
 // `nonzeros` is what all ranks expect alike. invalid_argument: there is none of the name.

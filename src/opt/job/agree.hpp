@@ -13,7 +13,8 @@
 
 namespace unisono::opt {
 
-// Ok when every rank's status is; otherwise the failure of the lowest rank that has one, everywhere.
+// Ok when every rank's status is; otherwise the failure of the lowest rank that has one,
+// everywhere.
 Status agree(Engine& engine, const Status& mine);
 
 // The sums over all ranks, in the same bits on each.

@@ -24,8 +24,8 @@ inline constexpr ScheduleRow kSchedules[] = {
 
 struct RateSettings {
   Schedule schedule = Schedule::inverse;
-  double rate = 0;                          // of the first step; 0: from the length of the rows
-  double decay = 0.5;
+  double rate = 0;                          // of the first step; 0: one that suits the data
+  double decay = 0.1;
   int every = 5;                            // epochs between two falls of `step`
 };
 

@@ -6,6 +6,7 @@
 // rows follows from the seed, the rank and the epoch. Gradients are summed over the ranks and divided
 // by the rows that are in them.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "opt/exchange/registry.hpp"
@@ -24,6 +25,36 @@ struct SgdStep {
   double rate = 0;
   double rows = 0;                          // of all ranks
 };
+
+// The largest eigenvalue of the mean of x·xᵀ over some of the rows, by power iteration.
+double agreement_of(const Rows& rows) {
+  constexpr std::size_t kRows = 1000;
+  constexpr int kTurns = 12;
+  const std::size_t count = std::min(rows.size(), kRows);
+  std::vector<double> direction(rows.width, 1), next(rows.width);
+  double value = 0;
+  for (int turn = 0; turn < kTurns && count > 0; ++turn) {
+    double length = 0;
+    for (const double each : direction) length += each * each;
+    length = std::sqrt(length);
+    if (length == 0) return 0;
+    std::fill(next.begin(), next.end(), 0);
+    value = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Entry row = rows.row(i * rows.size() / count);
+      double product = 0;
+      for (std::size_t k = 0; k < row.columns.size(); ++k) {
+        product += direction[row.columns[k]] / length * row.values[k];
+      }
+      value += product * product / static_cast<double>(count);
+      for (std::size_t k = 0; k < row.columns.size(); ++k) {
+        next[row.columns[k]] += product * row.values[k];
+      }
+    }
+    direction.swap(next);
+  }
+  return value;
+}
 
 class Sgd final : public Solver {
  public:
@@ -99,16 +130,18 @@ class Sgd final : public Solver {
     return rows;
   }
 
-  // A rate at which steps of the mean row neither creep nor leap, whatever the scale of the data.
+  // The loss curves most along the direction in which rows agree most; steps that are stable there
+  // are stable everywhere.
   Status find_rate() {
     if (settings_.rate.rate > 0) return {};
-    double sums[2] = {0, static_cast<double>(data_.rows.size())};
-    for (const float value : data_.rows.values) sums[0] += static_cast<double>(value) * value;
-    if (Status bad = sum_over_ranks(engine_, sums); !bad.ok()) return bad;
-    const double square = sums[0] / sums[1];
-    constexpr double kLogistic = 16, kHinge = 1;
+    const double mine[1] = {agreement_of(data_.rows)};
+    const auto all = gather<double>(engine_, mine);
+    if (!all.ok()) return all.status();
+    double most = 0;
+    for (const std::vector<double>& each : all.value()) most = std::max(most, each.at(0));
+    constexpr double kLogistic = 6, kHinge = 2;
     const double rate = settings_.loss == Loss::logistic ? kLogistic : kHinge;
-    settings_.rate.rate = square > 0 ? rate / square : 1;
+    settings_.rate.rate = most > 0 ? rate / most : 1;
     if (settings_.l2 > 0) settings_.rate.rate = std::min(settings_.rate.rate, 0.5 / settings_.l2);
     return {};
   }

@@ -86,6 +86,17 @@ TEST_F(Training, BothSolversFindTheSameMinimumOnAnyNumberOfRanks) {
   }
 }
 
+TEST_F(Training, TheRateThatSuitsTheDataDoesSoAtAnyScale) {
+  for (const Loss loss : {Loss::logistic, Loss::hinge}) {
+    TrainSettings made = settings(SolverKind::sgd, loss, 40);
+    made.solver.rate = {};
+    const Trained found = trained(2, made);
+    EXPECT_GT(found.rate, 0.1);
+    EXPECT_LT(found.rate, 10);
+    EXPECT_GT(*found.epochs.back().held_accuracy, 0.89) << name_of(loss);
+  }
+}
+
 TEST_F(Training, CoordinateDescentNeverGoesUpAlone) {
   const Trained scd = trained(1, settings(SolverKind::scd, Loss::logistic, 20));
   for (std::size_t i = 1; i < scd.epochs.size(); ++i) {

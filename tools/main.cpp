@@ -12,6 +12,7 @@
 #include "bench/worker.hpp"
 #include "doctor/command.hpp"
 #include "exit_codes.hpp"
+#include "opt/command.hpp"
 #include "run/agent.hpp"
 #include "run/command.hpp"
 #include "simulate/command.hpp"
@@ -38,6 +39,9 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == "study") {
     return study_command({arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && arguments[0] == "opt") {
+    return opt_command({arguments.begin() + 1, arguments.end()});
+  }
   if (!arguments.empty() && arguments[0] == "trace") {
     return trace_command({arguments.begin() + 1, arguments.end()});
   }
@@ -56,6 +60,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("bench", "measure collectives, beside peers (unisono bench --help)");
   app.add_subcommand("simulate", "predict steps elsewhere (unisono simulate --help)");
   app.add_subcommand("study", "follow a figure over numbers of ranks (unisono study --help)");
+  app.add_subcommand("opt", "train linear models on sparse data (unisono opt --help)");
   app.add_subcommand("trace", "what a recorded run did (unisono trace --help)");
   app.add_subcommand("doctor", "examine this machine and others (unisono doctor --help)");
   auto* options = app.add_subcommand("options", "print the table of all options");

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "model/response.hpp"
+#include "order/topo/learn/iteration_units.hpp"
 #include "order/topo/plan.hpp"
 
 namespace unisono::order {
@@ -52,9 +54,10 @@ struct Lesson {
 
 class IterationLearner {
  public:
-  // Requests are kept only where the plan is made.
-  IterationLearner(int iterations_kept, bool keeps_requests)
-      : kept_(static_cast<std::size_t>(iterations_kept)), keeps_requests_(keeps_requests) {}
+  // Requests are kept only where the plan is made. The pool may be null; it outlives this.
+  IterationLearner(int iterations_kept, bool keeps_requests, IterationUnitsPool* pool = nullptr)
+      : kept_(static_cast<std::size_t>(iterations_kept)), keeps_requests_(keeps_requests),
+        pool_(pool) {}
 
   // Forgets the iterations, at the same response everywhere.
   void restart();
@@ -73,7 +76,7 @@ class IterationLearner {
   // The same for a response that a known plan holds.
   int answered_by_plan(const Response& response) {
     unwatched(response);
-    return current_.names.empty() ? 0 : close();
+    return current_.size() == 0 ? 0 : close();
   }
   // The same for a response of a time in which nobody tells what the program sees.
   int unwatched(const Response& response) {
@@ -87,38 +90,63 @@ class IterationLearner {
   std::vector<std::vector<std::uint32_t>> positions() const;
   // Why there are not yet so many equal iterations, for people.
   std::string why_not(int wanted) const;
-  const std::vector<TopoUnit>& units() const { return last().first.units; }
+  const std::vector<TopoUnit>& units() const { return last().requests; }
   // Of every member, by name, where they may differ.
   using Rows = std::unordered_map<std::string, std::vector<std::int64_t>>;
-  const Rows& rows() const { return last().first.rows; }
+  const Rows& rows() const { return last().extents; }
 
  private:
+  static_assert(kTopoUnitsMax <= UINT16_MAX);
+  // The iteration under way. As long as it repeats one that is remembered, its units are those.
   struct Iteration {
     bool pure = true;                   // nothing but what can be planned
     std::string odd;                    // the first that cannot, or that the one before had not
-    std::unordered_map<std::uint64_t, std::uint32_t> place;  // by the unit's name
-    std::vector<std::uint64_t> names, signatures, sequences;
-    // Moments count observations: A was seen before B was submitted when A's is less than B's.
-    std::vector<std::uint64_t> seen_at, submitted_at;
+    std::shared_ptr<const IterationUnits> known;
+    std::vector<std::uint16_t> unit_of, position_of;  // of the known ones; kNowhere: not yet
+    IterationUnits own;                 // by position, where it repeats none
+    std::uint64_t begun_at = 0;         // moment; the others count from here
+    // By position. Moments count observations: A was seen before B was submitted when A's is less
+    // than B's.
+    std::vector<std::uint32_t> seen_at, submitted_at;
+    std::vector<std::uint64_t> sequences;
     std::vector<Time> ready_at;
-    std::vector<TopoUnit> units;
-    std::unordered_map<std::string, std::vector<std::int64_t>> rows;
+    std::vector<TopoUnit> requests;
+    Rows extents;
+
+    std::size_t size() const { return sequences.size(); }
+    bool holds(std::uint64_t name) const;
+    // Whether all units of a known one came.
+    bool repeats_all() const { return known != nullptr && size() == known->size(); }
+    // What it did not repeat to the end, it has as its own.
+    void make_own();
   };
   struct Row {                          // an iteration, by unit
-    std::vector<std::uint32_t> positions;
-    std::vector<std::uint64_t> seen_at, submitted_at, ready_ns;
-    std::uint64_t first_seen_at;
+    std::vector<std::uint16_t> positions;
+    // Empty when nothing was seen before all was submitted.
+    std::vector<std::uint32_t> seen_at, submitted_at;
+    std::vector<std::uint64_t> ready_ns;
+    std::uint32_t first_seen_at;
+
+    bool free(std::size_t unit) const {
+      return submitted_at.empty() || first_seen_at >= submitted_at[unit];
+    }
   };
   struct Pattern {                      // iterations that are equal
-    Iteration first;
+    std::shared_ptr<const IterationUnits> units;  // of the first of them
+    std::vector<TopoUnit> requests;
+    Rows extents;
     std::deque<Row> rows;               // of the last of them
     int equal = 0;
     std::uint64_t closed_at = 0;        // when the last one was, counted in iterations
   };
+  static constexpr std::uint16_t kNowhere = UINT16_MAX;
   static std::uint64_t name_hash(const Request& request);
-  static bool repeats(const Iteration& first, const Iteration& again);
+  static bool repeats(const IterationUnits& first, const IterationUnits& again);
+  void add(std::uint64_t name, std::uint64_t signature);
+  std::string why_odd(const Request& first, std::uint64_t name, std::uint64_t signature) const;
   int close();
   Pattern& pattern_of(Iteration& done);
+  Row row_of(const Iteration& done, const IterationUnits& units) const;
   const Pattern& last() const { return patterns_[last_]; }
   struct Submitted {
     std::uint64_t moment = 0;
@@ -131,6 +159,7 @@ class IterationLearner {
   static constexpr std::size_t kPatternsMax = 8;
   std::size_t kept_;
   bool keeps_requests_;
+  IterationUnitsPool* pool_;
   std::unordered_map<std::uint64_t, Submitted> submitted_at_;  // by name, unanswered
   std::uint64_t seen_ = 0;              // observations so far
   Iteration current_;

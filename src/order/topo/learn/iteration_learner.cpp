@@ -101,6 +101,7 @@ Lesson Lesson::decode(ByteReader& in) {
   lesson.digest = in.get<std::uint64_t>();
   const auto units = in.get<std::uint32_t>();
   if (!in.can_hold(units, sizeof(std::uint32_t))) return lesson;
+  lesson.needs.reserve(units);
   for (std::uint32_t unit = 0; unit < units && in.ok(); ++unit) {
     lesson.needs.push_back(in.get_list<std::uint32_t>());
     if (!well_formed(lesson.needs.back(), units)) in.fail();
@@ -165,14 +166,13 @@ void IterationLearner::observed(std::uint64_t sequence) {
 }
 
 // When the response's tensors were submitted; a group counts from its last tensor.
-IterationLearner::Submitted IterationLearner::take_submitted(const Response& response) {
-  Submitted last;
+SubmittedMoments::Moment IterationLearner::take_submitted(const Response& response) {
+  SubmittedMoments::Moment last;
   for (const Request& tensor : response.tensors) {
-    const auto it = submitted_at_.find(name_hash(tensor));
-    if (it == submitted_at_.end()) continue;
-    last.moment = std::max(last.moment, it->second.moment);
-    last.at = std::max(last.at, it->second.at);
-    submitted_at_.erase(it);
+    const auto submitted = submitted_at_.take(name_hash(tensor));
+    if (!submitted) continue;
+    last.number = std::max(last.number, submitted->number);
+    last.at = std::max(last.at, submitted->at);
   }
   return last;
 }
@@ -212,9 +212,9 @@ int IterationLearner::answered(const Response& response) {
   const int closed = current_.holds(name) ? close() : 0;
   if (current_.odd.empty()) current_.odd = why_odd(*first, name, signature);
   add(name, signature);
-  const Submitted submitted = take_submitted(response);
+  const SubmittedMoments::Moment submitted = take_submitted(response);
   // What was submitted before this iteration began has seen nothing of it.
-  const std::uint64_t moment = std::max(submitted.moment, current_.begun_at) - current_.begun_at;
+  const std::uint64_t moment = std::max(submitted.number, current_.begun_at) - current_.begun_at;
   current_.seen_at.push_back(kUnseen);
   current_.submitted_at.push_back(static_cast<std::uint32_t>(moment));
   current_.ready_at.push_back(submitted.at);

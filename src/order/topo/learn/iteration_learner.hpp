@@ -23,6 +23,7 @@
 #include "base/clock.hpp"
 #include "model/response.hpp"
 #include "order/topo/learn/iteration_units.hpp"
+#include "order/topo/learn/submitted_moments.hpp"
 #include "order/topo/plan.hpp"
 
 namespace unisono::order {
@@ -67,7 +68,7 @@ class IterationLearner {
   void interrupt() { current_ = {}; }
   // Inputs that only this member sees, in the order in which they happened.
   void submitted(const Request& request, Time now) {
-    submitted_at_[name_hash(request)] = {seen_, now};
+    submitted_at_.put(name_hash(request), {seen_, now});
   }
   void observed(std::uint64_t sequence);
   // Input that all members see alike: a response that no known plan holds. Returns how many
@@ -80,7 +81,7 @@ class IterationLearner {
   }
   // The same for a response of a time in which nobody tells what the program sees.
   int unwatched(const Response& response) {
-    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
+    for (const Request& tensor : response.tensors) submitted_at_.take(name_hash(tensor));
     return 0;
   }
 
@@ -148,11 +149,7 @@ class IterationLearner {
   Pattern& pattern_of(Iteration& done);
   Row row_of(const Iteration& done, const IterationUnits& units) const;
   const Pattern& last() const { return patterns_[last_]; }
-  struct Submitted {
-    std::uint64_t moment = 0;
-    Time at{};
-  };
-  Submitted take_submitted(const Response& response);
+  SubmittedMoments::Moment take_submitted(const Response& response);
   std::uint64_t median_ready_ns(std::size_t unit) const;
   std::vector<std::uint32_t> needs(std::size_t unit) const;
 
@@ -160,7 +157,7 @@ class IterationLearner {
   std::size_t kept_;
   bool keeps_requests_;
   IterationUnitsPool* pool_;
-  std::unordered_map<std::uint64_t, Submitted> submitted_at_;  // by name, unanswered
+  SubmittedMoments submitted_at_;       // of what is unanswered
   std::uint64_t seen_ = 0;              // observations so far
   Iteration current_;
   std::vector<Pattern> patterns_ = std::vector<Pattern>(1);

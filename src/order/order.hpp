@@ -72,6 +72,7 @@ struct OrderState {
 };
 
 class CachePool;
+class RequestPool;
 class TopoPool;
 class GivenGraphs;
 struct TopoGraph;
@@ -84,6 +85,7 @@ struct OrderSettings {
   int tree_radix = 16;                  // tree, cache: children of an inner node
   std::size_t cache_capacity = 1024;    // cache: responses remembered
   CachePool* cache_pool = nullptr;      // cache: shared by members of one process; outlives them
+  RequestPool* request_pool = nullptr;  // the same for what is submitted
   std::shared_ptr<TopoPool> topo_pool;  // topo: the same for plans; may be null
   std::string pacing = "event";         // event, cycle, gs, nbcs
   Nanos cycle{1'000'000};               // cycle, gs, nbcs: from one round's begin to the next

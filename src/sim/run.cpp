@@ -17,13 +17,6 @@ namespace {
 constexpr std::int64_t kPatienceSteps = 200;
 constexpr std::uint32_t kRunsInVainMax = 10'000;
 
-int settle_steps(const SimSettings& s) {
-  if (s.warm_up >= 0) return s.warm_up;
-  if (s.order == "topo") return 2 * s.tuning.learn_steps + 4;
-  if (s.order == "auto") return 3 * s.tuning.learn_steps + 5;
-  return 1;                             // fills the caches
-}
-
 // Rare things, as often as they happen to all that a rank stands for; tensors as they are submitted.
 SimSettings standing_for(SimSettings s) {
   s.host.stall_probability = std::min(1.0, s.host.stall_probability * s.stands_for);
@@ -46,7 +39,7 @@ Run::Run(const SimSettings& settings, const Progress& progress)
       plans_(plans_ahead(settings.order)),
       compute_ns_(to_ns(settings.workload.compute_us)),
       slack_ns_(to_ns(settings.host.slack_us)),
-      warm_up_(settle_steps(settings)),
+      warm_up_(steps_of(settings) - settings.iterations),
       planner_(plan::make_planner(settings.planner, {.fusion_bytes = settings.fusion_bytes})),
       channel_(settings_.network, settings.ranks, ranks_stood_for(settings),
                settings.host.ranks_per_host, *planner_),
@@ -88,6 +81,7 @@ void Run::make_ranks() {
   const RankList shared(std::move(all));
   order::OrderSettings tuning = settings_.tuning;
   tuning.cache_pool = &pool_;
+  tuning.request_pool = &requests_pool_;
   tuning.topo_pool = std::make_shared<order::TopoPool>();
   if (plans_) tuning.arranger = make_sim_arranger(settings_, ranks_stood_for(settings_));
   tuning.pacing = "event";

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "order/cache/store.hpp"
+#include "order/messages/request_pool.hpp"
 #include "sim/network/data_plane.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/study/metrics.hpp"
@@ -71,6 +72,7 @@ class Run {
   std::int64_t window_ns_ = 0;          // of the present step
   const int warm_up_;
   order::CachePool pool_;
+  order::RequestPool requests_pool_;
   EventQueue events_;
   std::unique_ptr<plan::Planner> planner_;
   DataPlane channel_;

@@ -43,6 +43,16 @@ Status check(const SimSettings& s) {
 
 }  // namespace
 
+int steps_of(const SimSettings& s) {
+  const auto settle = [&] {
+    if (s.warm_up >= 0) return s.warm_up;
+    if (s.order == "topo") return 2 * s.tuning.learn_steps + 4;
+    if (s.order == "auto") return 3 * s.tuning.learn_steps + 5;
+    return 1;                           // fills the caches
+  };
+  return settle() + s.iterations;
+}
+
 bool plans_ahead(std::string_view order) { return order == "topo" || order == "auto"; }
 
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {

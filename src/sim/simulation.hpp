@@ -73,6 +73,9 @@ struct SimResult {
 // Whether an order of that name plans whole iterations, which the planner then arranges.
 bool plans_ahead(std::string_view order);
 
+// How many steps are played: those that the order needs to settle, and those that are measured.
+int steps_of(const SimSettings& settings);
+
 // done: 0 to 1.
 using Progress = std::function<void(double done)>;
 

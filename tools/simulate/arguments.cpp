@@ -184,6 +184,8 @@ void describe(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_flag("--detail", s.detail, "also what each row is made of");
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
   app.add_option("--plot", s.plot, "draw the step times as FILE.svg, over the numbers of ranks");
+  app.add_option("--jobs", s.jobs, "rows to simulate at a time (default: one per core)")
+      ->check(CLI::Range(1, 1024));
   app.add_flag("--list", s.list, "print models, networks, strategies, planners and studies");
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
 }

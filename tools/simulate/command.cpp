@@ -18,6 +18,8 @@
 #include "simulate/play.hpp"
 #include "simulate/plot.hpp"
 #include "simulate/report.hpp"
+#include "simulate/rows/side_by_side.hpp"
+#include "simulate/rows/wide_heap.hpp"
 #include "simulate/sensitivity.hpp"
 
 namespace unisono::tools {
@@ -39,6 +41,7 @@ int deliver(const SimulateSettings& settings, const std::string& text, const std
 }
 
 int simulate_study(const SimulateSettings& settings) {
+  widen_heap();                         // some have 24,576 ranks
   Result<SeededStudy> study = [&] {
     ProgressBar bar(!settings.quiet);
     return play_study(settings,
@@ -95,19 +98,14 @@ int simulate_rows(const SimulateSettings& settings) {
   std::vector<SimulatedRow> rows = asked_for(settings);
   bool failed = false;
   ProgressBar bar(!settings.quiet);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    SimulatedRow& row = rows[i];
-    const auto show = [&](double done) {
-      bar.show((static_cast<double>(i) + done) / static_cast<double>(rows.size()), label_of(row));
-    };
-    if (Status bad = play(settings, row, show); !bad.ok()) {
-      bar.clear();
-      std::cerr << "unisono simulate: " << bad.message() << "\n";
-      return kWrongUsage;
-    }
-    failed |= !row.result.failure.ok();
-  }
+  const auto show = [&](double done, const SimulatedRow& row) { bar.show(done, label_of(row)); };
+  const Status bad = play_all(settings, rows, show);
   bar.clear();
+  if (!bad.ok()) {
+    std::cerr << "unisono simulate: " << bad.message() << "\n";
+    return bad.code() == Code::invalid_argument ? kWrongUsage : kJobFailed;
+  }
+  for (const SimulatedRow& row : rows) failed |= !row.result.failure.ok();
   if (!settings.plot.empty()) failed |= !write_file(settings.plot, steps_svg(settings, rows));
   return deliver(settings, table_text(settings, rows), json_text(settings, rows), failed);
 }

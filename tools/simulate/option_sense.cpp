@@ -132,6 +132,10 @@ Status check_sense(const CLI::App& app, const SimulateSettings& s) {
   if (!s.study.empty() || s.list) return {};
   if (s.sensitivity && !s.plot.empty()) return senseless("--plot: --sensitivity is a table");
   if (s.sensitivity && s.detail) return senseless("--detail: --sensitivity has no rows of steps");
+  if (s.sensitivity && s.jobs > 0) return senseless("--jobs: --sensitivity plays a row at a time");
+  if (s.engine == SimulateEngine::timeline && s.jobs > 0) {
+    return senseless("--jobs means nothing on a timeline, where a row takes no time");
+  }
   if (given(app, "--hosts") && given(app, "--ranks")) {
     return senseless("give one of --hosts and --ranks");
   }

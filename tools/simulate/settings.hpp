@@ -20,6 +20,7 @@ struct SimulateSettings {
   SimulateEngine engine = SimulateEngine::events;
   std::vector<int> ranks{8};
   std::vector<std::string> orders{"cache"}, pacings{"event"}, planners{"threshold"};
+  int jobs = 0;                         // rows played at a time; 0: as many as is worth it
   int seeds = 1;                        // from base.seed on, for each row
   std::int64_t global_batch = 0;        // samples of a step, of all ranks; 0: each has its own
   double fixed_share = sim::kFixedShare;  // of a step's compute, however few samples there are

@@ -76,6 +76,8 @@ void CacheStore::insert(const Response& response, std::vector<Request> own, std:
 
 std::uint32_t CacheStore::vacancy(std::uint64_t round) {
   if (free_.empty() && slots_.size() < capacity_) {
+    // In small steps: tens of thousands of simulated members have one of these each.
+    if (slots_.size() == slots_.capacity()) slots_.reserve(slots_.size() * 5 / 4 + 8);
     slots_.emplace_back();
     return positions() - 1;
   }

@@ -23,9 +23,10 @@ namespace {
 class Coordinator final : public Order {
  public:
   Coordinator(Members members, const OrderSettings& settings)
-      : members_(std::move(members)), settings_(settings), local_(members_.me),
-        counted_(leads() ? members_.ranks.size() : 0), left_(members_.ranks.size()),
-        next_sequence_(settings.first_sequence) {
+      : members_(std::move(members)), settings_(settings),
+        local_(members_.me, settings.request_pool),
+        counted_(leads() ? members_.ranks.size() : 0),
+        left_(leads() ? members_.ranks.size() : 1), next_sequence_(settings.first_sequence) {
     if (leads()) tally_.emplace(members_, settings_);
   }
 
@@ -54,7 +55,7 @@ class Coordinator final : public Order {
 
   void member_left(Rank rank, Time) override {
     const int member = members_.index_of(rank);
-    if (member < 0) return;
+    if (member < 0 || (!leads() && member != kLeader)) return;
     left_[static_cast<std::size_t>(member)] = true;
     if (leads()) tally_->leave(rank);
   }
@@ -105,7 +106,7 @@ class Coordinator final : public Order {
   void lead(Time now, OrderOutput& out) {
     if (local_.has_unsent()) {
       std::vector<Request> requests;
-      for (const LocalQueue::Entry* entry : local_.unsent()) requests.push_back(entry->request);
+      for (const LocalQueue::Entry* entry : local_.unsent()) requests.push_back(entry->request());
       local_.mark_sent();
       const Status status = tally_->add(kLeader, std::move(requests), now);
       UNISONO_CHECK(status.ok());
@@ -162,7 +163,7 @@ class Coordinator final : public Order {
   LocalQueue local_;
   std::optional<Tally> tally_;          // on the first member
   std::vector<std::uint64_t> counted_;  // request messages counted, by member
-  std::vector<bool> left_;
+  std::vector<bool> left_;              // by member; others than the leader know of it alone
   std::deque<std::vector<Answer>> rounds_;  // received, not yet emitted
   std::size_t unemitted_ = 0;           // requests of this rank answered in them
   std::uint64_t next_sequence_;         // of the next round to receive

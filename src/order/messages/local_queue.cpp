@@ -17,7 +17,13 @@ void LocalQueue::submit(Request request, Time now) {
   spare_.pop_back();
   UNISONO_CHECK(find(request.name) == nullptr);
   Entry& entry = *entries_[number];
-  entry.request = std::move(request);
+  if (pool_ != nullptr) {
+    entry.request_ = &pool_->share(std::move(request));
+  } else {
+    if (!entry.own_) entry.own_ = std::make_unique<Request>();
+    *entry.own_ = std::move(request);
+    entry.request_ = entry.own_.get();
+  }
   entry.since = now;
   entry.turn = submitted_++;
   entry.message = 0;
@@ -25,7 +31,7 @@ void LocalQueue::submit(Request request, Time now) {
   entry.position = -1;
   entry.number = number;
   entry.waits = true;
-  numbers_.insert(entry.request.name, number);
+  numbers_.insert(entry.request().name, number);
   route(entry);
 }
 
@@ -34,7 +40,7 @@ void LocalQueue::route(Entry& entry) {
     held_.push_back(&entry);
     return;
   }
-  const Request& request = entry.request;
+  const Request& request = entry.request();
   joining_ = request.kind == Collective::join;
   if (request.group.empty()) {
     unsent_.push_back(&entry);
@@ -44,7 +50,7 @@ void LocalQueue::route(Entry& entry) {
   auto& collected = it->second;
   UNISONO_CHECK(request.group_size > 0);
   UNISONO_CHECK(collected.empty() ||
-                collected.front()->request.group_size == request.group_size);
+                collected.front()->request().group_size == request.group_size);
   collected.push_back(&entry);
   if (collected.size() < request.group_size) return;
   unsent_.insert(unsent_.end(), collected.begin(), collected.end());
@@ -65,15 +71,16 @@ void LocalQueue::send_again(Entry& entry) {
 
 LocalQueue::Entry* LocalQueue::find(std::string_view name) {
   const std::uint32_t number = numbers_.find(
-      name, [&](std::uint32_t each) { return entries_[each]->request.name == name; });
+      name, [&](std::uint32_t each) { return entries_[each]->request().name == name; });
   return number == NameIndex::kNone ? nullptr : entries_[number].get();
 }
 
 Request LocalQueue::finish(Entry& entry) {
-  numbers_.erase(entry.request.name, [&](std::uint32_t each) { return each == entry.number; });
+  numbers_.erase(entry.request().name, [&](std::uint32_t each) { return each == entry.number; });
   entry.waits = false;
   spare_.push_back(entry.number);
-  Request request = std::move(entry.request);
+  Request request = entry.own_ ? std::move(*entry.own_) : Request(entry.request());
+  entry.request_ = nullptr;
   if (request.kind == Collective::join) {
     joining_ = false;
     for (Entry* held : std::exchange(held_, {})) route(*held);
@@ -89,7 +96,7 @@ std::vector<Request> LocalQueue::release() {
   std::sort(entries.begin(), entries.end(),
             [](const Entry* a, const Entry* b) { return a->turn < b->turn; });
   std::vector<Request> requests;
-  for (Entry* entry : entries) requests.push_back(entry->request);
+  for (Entry* entry : entries) requests.push_back(entry->request());
   clear();
   return requests;
 }
@@ -99,8 +106,8 @@ std::vector<Request> LocalQueue::abandon() {
   for (const auto& entry : entries_) {
     if (!entry->waits) continue;
     Request request;
-    request.name = entry->request.name;
-    request.kind = entry->request.kind;
+    request.name = entry->request().name;
+    request.kind = entry->request().kind;
     requests.push_back(std::move(request));
   }
   std::sort(requests.begin(), requests.end(),

@@ -5,7 +5,8 @@
 // Groups leave whole. What is submitted after a join stays here until the join is answered, since
 // until then this rank counts as having submitted everything.
 // A request is stored once and moves into its answer; the storage of answered ones is used again,
-// so that a steady state allocates nothing here.
+// so that a steady state allocates nothing here. With a pool it lies there instead, where other
+// members of the process have it too, and is copied into its answer.
 // Thread: the owner's. Entries stay where they are until they are finished.
 #pragma once
 
@@ -20,13 +21,16 @@
 #include "base/clock.hpp"
 #include "model/response.hpp"
 #include "order/messages/name_index.hpp"
+#include "order/messages/request_pool.hpp"
 
 namespace unisono::order {
 
 class LocalQueue {
  public:
-  struct Entry {
-    Request request;
+  class Entry {
+   public:
+    const Request& request() const { return *request_; }
+
     Time since;                         // when it was submitted
     std::uint64_t turn = 0;             // in order of submission
     std::uint64_t message = 0;          // in which it was sent; 0 = not yet
@@ -34,9 +38,16 @@ class LocalQueue {
     std::int64_t position = -1;         // for the strategy: where the response cache has it
     std::uint32_t number = 0;           // of the entry, while it lives and is used again
     bool waits = false;
+
+   private:
+    friend class LocalQueue;
+    const Request* request_ = nullptr;  // while it waits
+    std::unique_ptr<Request> own_;      // without a pool
   };
 
-  explicit LocalQueue(int me) : me_(static_cast<std::uint32_t>(me)) {}
+  // The pool may be null; it outlives this.
+  explicit LocalQueue(int me, RequestPool* pool = nullptr)
+      : me_(static_cast<std::uint32_t>(me)), pool_(pool) {}
 
   void submit(Request request, Time now);
   bool has_unsent() const { return !unsent_.empty(); }
@@ -105,6 +116,7 @@ class LocalQueue {
   void clear();
 
   std::uint32_t me_;
+  RequestPool* pool_;
   bool joining_ = false;
   std::vector<std::unique_ptr<Entry>> entries_;  // by number; those that do not wait are spare
   std::vector<std::uint32_t> spare_;    // the last one used first

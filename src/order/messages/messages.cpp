@@ -68,7 +68,7 @@ std::vector<std::byte> encode_requests(const std::vector<LocalQueue::Entry*>& en
   out.put(static_cast<std::uint32_t>(entries.size()));
   for (const LocalQueue::Entry* entry : entries) {
     ByteWriter one;
-    encode_request(entry->request, one);
+    encode_request(entry->request(), one);
     out.put(static_cast<std::uint32_t>(one.size()));
     out.put_raw(one.bytes());
   }

@@ -20,6 +20,7 @@
 #include "model/iteration/bucket_method.hpp"
 #include "model/request.hpp"
 #include "model/response.hpp"
+#include "order/topo/learn/iteration_units.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::order {
@@ -89,12 +90,14 @@ class TopoPlan {
   std::uint64_t hash_ = 0;
 };
 
-// Lets many members of one process share equal plans. Thread: any.
+// Lets many members of one process share equal plans, and what they learn alike. Thread: any.
 class TopoPool {
  public:
   std::shared_ptr<const TopoPlan> share(std::shared_ptr<const TopoPlan> plan);
+  IterationUnitsPool& units() { return units_; }
 
  private:
+  IterationUnitsPool units_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, std::weak_ptr<const TopoPlan>> plans_;
 };

@@ -58,7 +58,8 @@ Status TopoTalk::pass_on(std::optional<Lesson>& of_all) {
     if (!merged.merge(lesson)) {
       return malformed(members_.rank_of(child), "it learned from other responses");
     }
-    lesson.needs.clear();
+    lesson.needs = {};                  // only its attempt counts from here on
+    lesson.ready_ns = {};
   }
   if (leads()) {
     of_all = std::move(merged);

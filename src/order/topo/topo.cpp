@@ -45,7 +45,8 @@ class Topo final : public Order {
       : members_(std::move(members)), settings_(std::move(settings)), policy_(std::move(policy)),
         make_inner_(std::move(make_inner)), inner_(make_inner_(members_, inner_settings())),
         talk_(members_, settings_.tree_radix, settings_.set, policy_.channels),
-        learn_(std::max(1, settings_.learn_steps), talk_.leads()),
+        learn_(std::max(1, settings_.learn_steps), talk_.leads(),
+               policy_.pool != nullptr ? &policy_.pool->units() : nullptr),
         wanted_(std::max(1, policy_.learn_first > 0 ? policy_.learn_first : settings_.learn_steps)),
         library_(policy_.plans_max), patience_(settings_.topo_patience), next_sequence_(settings_.first_sequence) {
     if (policy_.given != nullptr) {
@@ -199,7 +200,7 @@ class Topo final : public Order {
 
   // One more response of the common sequence.
   void observe(const Response& response, Time now) {
-    level_.answered(response);
+    if (state_ != State::learning) level_.answered(response);
     const PlanProgress::Heard heard = progress_.answered(response);
     for (const auto& plan : heard.broken) {
       library_.drop(*plan);
@@ -255,6 +256,7 @@ class Topo final : public Order {
 
   void accept(std::shared_ptr<const TopoPlan> plan, Time now) {
     plan_ = policy_.pool != nullptr ? policy_.pool->share(std::move(plan)) : std::move(plan);
+    level_.watch(plan_);
     consent_due_ = true;
     consent(now);
   }
@@ -284,9 +286,9 @@ class Topo final : public Order {
   }
 
   void round_ended(Time now) {
-    if (state_ == State::adopted && !level_.fits(*plan_)) return learn_again();
+    if (state_ == State::adopted && !level_.fits()) return learn_again();
     if (!progress_.level()) return;
-    const bool adopts = state_ == State::adopted && level_.level(*plan_);
+    const bool adopts = state_ == State::adopted && level_.level();
     const bool returns = state_ == State::learning && !library_.empty() &&
                          progress_.matched() >= std::uint64_t{1} << return_doublings_;
     if (adopts || returns) begin_plans(now);
@@ -302,6 +304,7 @@ class Topo final : public Order {
   void learn() {
     state_ = State::learning;
     plan_.reset();
+    level_.restart();
     learn_.interrupt();
     wanted_ = std::max(1, settings_.learn_steps) << doublings_;
   }
@@ -339,7 +342,7 @@ class Topo final : public Order {
     }
     joining_.reset();
     consent_due_ = consent_waits_ = false;
-    level_ = {};
+    level_.restart();
     planned_.emplace(library_.plans(), members_.me, next_sequence_,
                      TopoTimes{policy_.grace, patience_}, now);
     if (talk_.leads()) planned_->watch(library_.drifts());

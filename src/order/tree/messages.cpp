@@ -121,7 +121,7 @@ Answer get_whole(ByteReader& in, int members) {
 
 std::vector<std::byte> encode_parcel(std::span<LocalQueue::Entry* const> entries) {
   std::vector<const Request*> requests;
-  for (const LocalQueue::Entry* entry : entries) requests.push_back(&entry->request);
+  for (const LocalQueue::Entry* entry : entries) requests.push_back(&entry->request());
   std::sort(requests.begin(), requests.end(),
             [](const Request* a, const Request* b) { return a->name < b->name; });
   ByteWriter out;

@@ -23,7 +23,7 @@ TreeOrder::TreeOrder(std::string_view name, Members members, const OrderSettings
                      bool caches)
     : name_(name), set_(settings.set),
       shape_{members.count(), std::max(2, settings.tree_radix)}, me_(members.me),
-      caches_(caches && settings.cache_capacity > 0), local_(me_),
+      caches_(caches && settings.cache_capacity > 0), local_(me_, settings.request_pool),
       cache_(settings.cache_capacity, settings.cache_pool), caching_(caches_),
       next_sequence_(settings.first_sequence) {
   for (int i = me_; i > 0;) {

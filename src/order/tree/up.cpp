@@ -18,7 +18,7 @@ void TreeOrder::send_own(Time now) {
     }
     local_.mark_sent();
     for (std::size_t i = 0; i < sending_.size();) {
-      const Request& head = sending_[i]->request;
+      const Request& head = sending_[i]->request();
       const std::size_t length = head.group.empty() ? 1 : head.group_size;
       send_parcel(Parcel(sending_).subspan(i, length), now);
       i += length;
@@ -31,7 +31,7 @@ void TreeOrder::send_own(Time now) {
 
 void TreeOrder::send_parcel(Parcel parcel, Time now) {
   if (caching_ && send_bit(parcel, now)) return;
-  if (parcel.front()->request.kind == Collective::join && bits_under_way_ > 0) {
+  if (parcel.front()->request().kind == Collective::join && bits_under_way_ > 0) {
     join_held_back_ = parcel.front();
     for (std::uint32_t position = 0; position < mine_.size(); ++position) {
       if (mine_[position] != nullptr) ask_erase(position);
@@ -44,17 +44,17 @@ void TreeOrder::send_parcel(Parcel parcel, Time now) {
 // Sends a bit, and returns true, if the parcel is what this member sent when the response was
 // cached. If the cache knows something else under one of its names, that has to go.
 bool TreeOrder::send_bit(Parcel parcel, Time now) {
-  const auto first = cache_.find(parcel.front()->request.name);
+  const auto first = cache_.find(parcel.front()->request().name);
   bool same = first && cache_.at(first->position)->tensors.size() == parcel.size() &&
-              cache_.own(*first) == parcel.front()->request;
+              cache_.own(*first) == parcel.front()->request();
   for (const Entry* entry : parcel.subspan(1)) {
     if (!same) break;
-    const auto place = cache_.find(entry->request.name);
-    same = place && place->position == first->position && cache_.own(*place) == entry->request;
+    const auto place = cache_.find(entry->request().name);
+    same = place && place->position == first->position && cache_.own(*place) == entry->request();
   }
   if (!same) {
     for (const Entry* entry : parcel) {
-      if (const auto place = cache_.find(entry->request.name)) ask_erase(place->position);
+      if (const auto place = cache_.find(entry->request().name)) ask_erase(place->position);
     }
     return false;
   }
@@ -80,7 +80,7 @@ void TreeOrder::send_request(Parcel parcel, Time now) {
   for (const Entry* entry : parcel) since = std::min(since, entry->since);
   if (root_) {
     std::vector<Request> requests;
-    for (const Entry* entry : parcel) requests.push_back(entry->request);
+    for (const Entry* entry : parcel) requests.push_back(entry->request());
     const Status status = root_->tally.add(me_, std::move(requests), since);
     UNISONO_CHECK(status.ok());
     return;

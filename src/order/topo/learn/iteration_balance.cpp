@@ -3,59 +3,61 @@
 #include "order/topo/learn/iteration_balance.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "order/topo/learn/iteration_learner.hpp"
 
 namespace unisono::order {
 
-void IterationBalance::restart() {
-  seen_.clear();
-  strange_ = false;
-}
-
 void IterationBalance::answered(const Response& response) {
   strange_ |= !response.error.ok() || !response.absent.empty() || !plannable(response.tensors) ||
-              seen_.size() > kTopoUnitsMax * 16;
+              seen_.size() + slots_seen_ > kTopoUnitsMax * 16;
   if (strange_) {
     seen_.clear();                      // names that never come back would pile up here
     return;
   }
-  for (std::size_t i = 0; i < response.tensors.size(); ++i) {
-    const Request& tensor = response.tensors[i];
-    const std::uint64_t signature = signature_of(tensor, rows_of(response, i));
+  for (std::size_t i = 0; i < response.tensors.size(); ++i) count(response, i);
+}
+
+void IterationBalance::count(const Response& response, std::size_t index) {
+  const Request& tensor = response.tensors[index];
+  const std::uint64_t signature = signature_of(tensor, rows_of(response, index));
+  const TopoPlan::Place* place = plan_ != nullptr ? plan_->find(tensor.name) : nullptr;
+  if (place == nullptr) {
     Seen& seen = seen_.try_emplace(tensor.name, Seen{signature, 0}).first->second;
     ++seen.count;
     strange_ |= seen.signature != signature;
+    return;
   }
+  strange_ |= signature_of(plan_->at(*place), plan_->rows(*place)) != signature;
+  const std::uint64_t before = counts_[place->slot]++;
+  if (before == 0) ++slots_seen_;
+  most_ = std::max(most_, before + 1);
+  if (before == least_ && --at_least_ == 0) find_spread();
 }
 
-IterationBalance::Spread IterationBalance::spread(const TopoPlan& plan) const {
-  Spread spread{UINT64_MAX, 0};
-  for (std::size_t b = 0; b < plan.size(); ++b) {
-    for (const Request& request : plan.bucket(b)) {
-      const auto it = seen_.find(request.name);
-      const std::uint64_t count = it == seen_.end() ? 0 : it->second.count;
-      spread.least = std::min(spread.least, count);
-      spread.most = std::max(spread.most, count);
+void IterationBalance::watch(std::shared_ptr<const TopoPlan> plan) {
+  plan_ = std::move(plan);
+  counts_.assign(plan_->slots(), 0);
+  for (auto it = seen_.begin(); it != seen_.end();) {
+    const TopoPlan::Place* place = plan_->find(it->first);
+    if (place == nullptr) {
+      ++it;
+      continue;
     }
+    strange_ |= signature_of(plan_->at(*place), plan_->rows(*place)) != it->second.signature;
+    counts_[place->slot] = it->second.count;
+    ++slots_seen_;
+    it = seen_.erase(it);
   }
-  return spread;
+  find_spread();
 }
 
-bool IterationBalance::fits(const TopoPlan& plan) const {
-  if (strange_) return false;
-  for (const auto& [name, seen] : seen_) {
-    const TopoPlan::Place* place = plan.find(name);
-    if (place == nullptr) continue;
-    if (signature_of(plan.at(*place), plan.rows(*place)) != seen.signature) return false;
-  }
-  const Spread counts = spread(plan);
-  return counts.most - counts.least <= 1;
-}
-
-bool IterationBalance::level(const TopoPlan& plan) const {
-  const Spread counts = spread(plan);
-  return counts.most == counts.least;
+void IterationBalance::find_spread() {
+  const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
+  least_ = *least;
+  most_ = *most;
+  at_least_ = static_cast<std::size_t>(std::count(counts_.begin(), counts_.end(), least_));
 }
 
 }  // namespace unisono::order

@@ -14,7 +14,7 @@ namespace {
 
 using Runs = std::vector<std::uint32_t>;
 
-constexpr std::uint64_t kUnseen = UINT64_MAX;
+constexpr std::uint32_t kUnseen = UINT32_MAX;
 // A day: what is later in an iteration is not worth planning for, and sums stay far from overflow.
 constexpr std::uint64_t kReadyMax = 86'400'000'000'000;
 // Max bounds in all runs of a lesson: 1 MiB of them.
@@ -101,6 +101,7 @@ Lesson Lesson::decode(ByteReader& in) {
   lesson.digest = in.get<std::uint64_t>();
   const auto units = in.get<std::uint32_t>();
   if (!in.can_hold(units, sizeof(std::uint32_t))) return lesson;
+  lesson.needs.reserve(units);
   for (std::uint32_t unit = 0; unit < units && in.ok(); ++unit) {
     lesson.needs.push_back(in.get_list<std::uint32_t>());
     if (!well_formed(lesson.needs.back(), units)) in.fail();
@@ -111,6 +112,20 @@ Lesson Lesson::decode(ByteReader& in) {
   return lesson;
 }
 
+bool IterationLearner::Iteration::holds(std::uint64_t name) const {
+  if (known == nullptr) return own.find(name) != IterationUnits::kNone;
+  const std::uint32_t unit = known->find(name);
+  return unit != IterationUnits::kNone && position_of[unit] != kNowhere;
+}
+
+void IterationLearner::Iteration::make_own() {
+  if (known == nullptr) return;
+  for (const std::uint16_t unit : unit_of) own.add(known->name(unit), known->signature(unit));
+  known.reset();
+  unit_of.clear();
+  position_of.clear();
+}
+
 void IterationLearner::restart() {
   current_ = {};
   patterns_.assign(1, {});
@@ -119,18 +134,22 @@ void IterationLearner::restart() {
 }
 
 void IterationLearner::forget(const TopoPlan& plan) {
-  std::unordered_set<std::uint64_t> names;
-  for (std::size_t b = 0; b < plan.size(); ++b) {
-    for (const Request& request : plan.bucket(b)) names.insert(name_hash(request));
-  }
-  const auto shares = [&](const Iteration& iteration) {
-    return std::any_of(iteration.names.begin(), iteration.names.end(),
-                       [&](std::uint64_t name) { return names.contains(name); });
+  const auto shares = [&](const auto& holds) {
+    for (std::size_t b = 0; b < plan.size(); ++b) {
+      for (const Request& request : plan.bucket(b)) {
+        if (holds(name_hash(request))) return true;
+      }
+    }
+    return false;
   };
   for (Pattern& pattern : patterns_) {
-    if (shares(pattern.first)) pattern = {};
+    if (pattern.units == nullptr) continue;
+    const auto holds = [&](std::uint64_t name) {
+      return pattern.units->find(name) != IterationUnits::kNone;
+    };
+    if (shares(holds)) pattern = {};
   }
-  if (shares(current_)) current_ = {};
+  if (shares([&](std::uint64_t name) { return current_.holds(name); })) current_ = {};
 }
 
 std::uint64_t IterationLearner::name_hash(const Request& request) {
@@ -142,19 +161,18 @@ void IterationLearner::observed(std::uint64_t sequence) {
   const auto& sequences = current_.sequences;
   const auto it = std::lower_bound(sequences.begin(), sequences.end(), sequence);
   if (it == sequences.end() || *it != sequence) return;
-  std::uint64_t& seen_at = current_.seen_at[static_cast<std::size_t>(it - sequences.begin())];
-  if (seen_at == kUnseen) seen_at = seen_++;
+  std::uint32_t& seen_at = current_.seen_at[static_cast<std::size_t>(it - sequences.begin())];
+  if (seen_at == kUnseen) seen_at = static_cast<std::uint32_t>(seen_++ - current_.begun_at);
 }
 
 // When the response's tensors were submitted; a group counts from its last tensor.
-IterationLearner::Submitted IterationLearner::take_submitted(const Response& response) {
-  Submitted last;
+SubmittedMoments::Moment IterationLearner::take_submitted(const Response& response) {
+  SubmittedMoments::Moment last;
   for (const Request& tensor : response.tensors) {
-    const auto it = submitted_at_.find(name_hash(tensor));
-    if (it == submitted_at_.end()) continue;
-    last.moment = std::max(last.moment, it->second.moment);
-    last.at = std::max(last.at, it->second.at);
-    submitted_at_.erase(it);
+    const auto submitted = submitted_at_.take(name_hash(tensor));
+    if (!submitted) continue;
+    last.number = std::max(last.number, submitted->number);
+    last.at = std::max(last.at, submitted->at);
   }
   return last;
 }
@@ -163,17 +181,29 @@ IterationLearner::Submitted IterationLearner::take_submitted(const Response& res
 bool IterationLearner::has_some_of(const Response& response) const {
   return std::any_of(response.tensors.begin(), response.tensors.end(), [&](const Request& tensor) {
     const std::uint64_t name = name_hash(tensor);
-    return current_.place.contains(name) ||
+    return current_.holds(name) ||
            (!current_.further.empty() && current_.further.contains(name));
   });
 }
 
+std::string IterationLearner::why_odd(const Request& first, std::uint64_t name,
+                                      std::uint64_t signature) const {
+  if (last().equal == 0) return {};
+  const std::uint32_t known = last().units->find(name);
+  if (known == IterationUnits::kNone) {
+    return cat("'", first.name, "' was not in the iteration before");
+  }
+  if (last().units->signature(known) == signature) return {};
+  return cat("'", first.name, "' is not what it was in the iteration before",
+             traits_of(first.kind).free_rows ? ", or has other rows" : "");
+}
+
 int IterationLearner::answered(const Response& response) {
   const bool fits = response.error.ok() && response.absent.empty() &&
-                    plannable(response.tensors) && current_.names.size() < kTopoUnitsMax;
+                    plannable(response.tensors) && current_.size() < kTopoUnitsMax;
   if (!fits) {
     unwatched(response);
-    if (current_.names.size() >= kTopoUnitsMax) current_ = {};
+    if (current_.size() >= kTopoUnitsMax) current_ = {};
     current_.pure = false;
     if (current_.odd.empty()) current_.odd = why_unplannable(response);
     return 0;
@@ -189,52 +219,75 @@ int IterationLearner::answered(const Response& response) {
     signature += signature_of(tensor, rows_of(response, i)) ^ hash_text(tensor.name, 1);
   }
   const int closed = has_some_of(response) ? close() : 0;
-  if (current_.odd.empty() && last().equal > 0) {
-    const Iteration& before = last().first;
-    const auto known = before.place.find(name);
-    if (known == before.place.end()) {
-      current_.odd = cat("'", first->name, "' was not in the iteration before");
-    } else if (before.signatures[known->second] != signature) {
-      current_.odd = cat("'", first->name, "' is not what it was in the iteration before",
-                         traits_of(first->kind).free_rows ? ", or has other rows" : "");
-    }
-  }
+  if (current_.odd.empty()) current_.odd = why_odd(*first, name, signature);
+  add(name, signature);
+  const SubmittedMoments::Moment submitted = take_submitted(response);
+  // What was submitted before this iteration began has seen nothing of it.
+  const std::uint64_t moment = std::max(submitted.number, current_.begun_at) - current_.begun_at;
   current_.seen_at.push_back(kUnseen);
-  const Submitted submitted = take_submitted(response);
-  current_.submitted_at.push_back(submitted.moment);
+  current_.submitted_at.push_back(static_cast<std::uint32_t>(moment));
   current_.ready_at.push_back(submitted.at);
-  current_.place.emplace(name, static_cast<std::uint32_t>(current_.names.size()));
   for (const Request& tensor : response.tensors) {
     if (&tensor != &*first) current_.further.insert(name_hash(tensor));
   }
-  current_.names.push_back(name);
-  current_.signatures.push_back(signature);
   current_.sequences.push_back(response.sequence);
   if (keeps_requests_) {
     const auto rows = rows_of(response, 0);
-    if (!rows.empty()) current_.rows[first->name].assign(rows.begin(), rows.end());
-    TopoUnit& unit = current_.units.emplace_back(response.tensors);
+    if (!rows.empty()) current_.extents[first->name].assign(rows.begin(), rows.end());
+    TopoUnit& unit = current_.requests.emplace_back(response.tensors);
     std::sort(unit.begin(), unit.end(),
               [](const Request& a, const Request& b) { return a.name < b.name; });
   }
   return closed;
 }
 
-bool IterationLearner::repeats(const Iteration& first, const Iteration& again) {
-  if (first.names.size() != again.names.size()) return false;
-  for (std::size_t i = 0; i < again.names.size(); ++i) {
-    const auto it = first.place.find(again.names[i]);
-    if (it == first.place.end() || first.signatures[it->second] != again.signatures[i]) {
-      return false;
+// One more unit of the iteration under way, which has none of that name.
+void IterationLearner::add(std::uint64_t name, std::uint64_t signature) {
+  const auto is_there = [&](const IterationUnits& units) {
+    const std::uint32_t unit = units.find(name);
+    return unit != IterationUnits::kNone && units.signature(unit) == signature;
+  };
+  if (current_.size() == 0) {
+    current_.begun_at = seen_;
+    for (const Pattern& pattern : patterns_) {
+      if (pattern.equal == 0 || !is_there(*pattern.units)) continue;
+      const std::size_t units = pattern.units->size();
+      current_.known = pattern.units;
+      current_.position_of.assign(units, kNowhere);
+      current_.unit_of.reserve(units);
+      current_.seen_at.reserve(units);
+      current_.submitted_at.reserve(units);
+      current_.ready_at.reserve(units);
+      current_.sequences.reserve(units);
+      break;
     }
+  }
+  if (current_.known != nullptr && !is_there(*current_.known)) current_.make_own();
+  if (current_.known == nullptr) return current_.own.add(name, signature);
+  const std::uint32_t unit = current_.known->find(name);
+  current_.position_of[unit] = static_cast<std::uint16_t>(current_.size());
+  current_.unit_of.push_back(static_cast<std::uint16_t>(unit));
+}
+
+bool IterationLearner::repeats(const IterationUnits& first, const IterationUnits& again) {
+  if (first.size() != again.size()) return false;
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const std::uint32_t unit = first.find(again.name(i));
+    if (unit == IterationUnits::kNone || first.signature(unit) != again.signature(i)) return false;
   }
   return true;
 }
 
 // Among those remembered, or else in place of the one that did not come for longest.
 IterationLearner::Pattern& IterationLearner::pattern_of(Iteration& done) {
+  if (done.repeats_all()) {
+    for (Pattern& pattern : patterns_) {
+      if (pattern.equal > 0 && pattern.units == done.known) return pattern;
+    }
+  }
+  done.make_own();
   for (Pattern& pattern : patterns_) {
-    if (pattern.equal > 0 && repeats(pattern.first, done)) return pattern;
+    if (pattern.equal > 0 && repeats(*pattern.units, done.own)) return pattern;
   }
   const bool full = std::all_of(patterns_.begin(), patterns_.end(),
                                 [](const Pattern& pattern) { return pattern.equal > 0; });
@@ -244,56 +297,70 @@ IterationLearner::Pattern& IterationLearner::pattern_of(Iteration& done) {
         return a.equal == 0 || b.equal == 0 ? a.equal < b.equal : a.closed_at < b.closed_at;
       });
   oldest = {};
-  oldest.first = std::move(done);
+  oldest.units = pool_ != nullptr
+                     ? pool_->share(done.own)
+                     : std::make_shared<const IterationUnits>(done.own);
+  oldest.requests = std::move(done.requests);
+  oldest.extents = std::move(done.extents);
   return oldest;
+}
+
+IterationLearner::Row IterationLearner::row_of(const Iteration& done,
+                                               const IterationUnits& units) const {
+  const std::size_t count = units.size();
+  Row row{std::vector<std::uint16_t>(count), {}, {}, std::vector<std::uint64_t>(count),
+          *std::min_element(done.seen_at.begin(), done.seen_at.end())};
+  const bool all_free =
+      row.first_seen_at >= *std::max_element(done.submitted_at.begin(), done.submitted_at.end());
+  if (!all_free) {
+    row.seen_at.resize(count);
+    row.submitted_at.resize(count);
+  }
+  const Time begin = *std::min_element(done.ready_at.begin(), done.ready_at.end());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t unit =
+        done.known != nullptr ? done.unit_of[i] : units.find(done.own.name(i));
+    row.positions[unit] = static_cast<std::uint16_t>(i);
+    row.ready_ns[unit] = static_cast<std::uint64_t>((done.ready_at[i] - begin).count());
+    if (all_free) continue;
+    row.seen_at[unit] = done.seen_at[i];
+    row.submitted_at[unit] = done.submitted_at[i];
+  }
+  return row;
 }
 
 int IterationLearner::close() {
   Iteration done = std::exchange(current_, {});
   odd_ = done.odd;
   if (!done.pure) return 0;
-  const std::size_t before = last().first.names.size();
   const bool had = last().equal > 0;
-  const std::size_t units = done.names.size();
+  const std::size_t before = had ? last().units->size() : 0;
   Pattern& pattern = pattern_of(done);
   last_ = static_cast<std::size_t>(&pattern - patterns_.data());
   pattern.closed_at = ++closed_;
   if (pattern.equal == 0 && had && odd_.empty()) {
-    odd_ = cat("the last iteration had ", units, " operations and the one before ", before);
+    odd_ = cat("the last iteration had ", done.size(), " operations and the one before ", before);
   }
-  // What was not moved into the pattern is one more of it.
-  const Iteration& first = pattern.first;
-  const Iteration& seen = pattern.equal == 0 ? first : done;
-  Row row{std::vector<std::uint32_t>(units), std::vector<std::uint64_t>(units),
-          std::vector<std::uint64_t>(units), std::vector<std::uint64_t>(units),
-          *std::min_element(seen.seen_at.begin(), seen.seen_at.end())};
-  const Time begin = *std::min_element(seen.ready_at.begin(), seen.ready_at.end());
-  for (std::size_t i = 0; i < units; ++i) {
-    const std::uint32_t unit = first.place.find(seen.names[i])->second;
-    row.positions[unit] = static_cast<std::uint32_t>(i);
-    row.seen_at[unit] = seen.seen_at[i];
-    row.submitted_at[unit] = seen.submitted_at[i];
-    row.ready_ns[unit] = static_cast<std::uint64_t>((seen.ready_at[i] - begin).count());
-  }
-  pattern.rows.push_back(std::move(row));
+  pattern.rows.push_back(row_of(done, *pattern.units));
   if (pattern.rows.size() > kept_) pattern.rows.pop_front();
   return ++pattern.equal;
 }
 
 std::vector<std::vector<std::uint32_t>> IterationLearner::positions() const {
   std::vector<std::vector<std::uint32_t>> positions;
-  for (const Row& row : last().rows) positions.push_back(row.positions);
+  for (const Row& row : last().rows) {
+    positions.emplace_back(row.positions.begin(), row.positions.end());
+  }
   return positions;
 }
 
 // An edge has to show in every iteration, so one that came from chance drops out.
 std::vector<std::uint32_t> IterationLearner::needs(std::size_t unit) const {
   Runs runs;
-  const bool free = std::any_of(last().rows.begin(), last().rows.end(), [&](const Row& row) {
-    return row.first_seen_at >= row.submitted_at[unit];
-  });
+  const bool free = std::any_of(last().rows.begin(), last().rows.end(),
+                                [&](const Row& row) { return row.free(unit); });
   if (free) return runs;
-  for (std::uint32_t other = 0; other < last().first.names.size(); ++other) {
+  for (std::uint32_t other = 0; other < last().units->size(); ++other) {
     const bool always = std::all_of(last().rows.begin(), last().rows.end(), [&](const Row& row) {
       return row.seen_at[other] < row.submitted_at[unit];
     });
@@ -324,12 +391,12 @@ std::uint64_t IterationLearner::median_ready_ns(std::size_t unit) const {
 Lesson IterationLearner::lesson(std::uint64_t attempt) const {
   Lesson lesson;
   lesson.attempt = attempt;
-  lesson.digest = hash_bytes(std::as_bytes(std::span(last().first.names)));
-  lesson.digest = hash_bytes(std::as_bytes(std::span(last().first.signatures)), lesson.digest);
-  for (const Row& row : last().rows) {
-    lesson.digest = hash_bytes(std::as_bytes(std::span(row.positions)), lesson.digest);
+  lesson.digest = hash_bytes(std::as_bytes(std::span(last().units->names())));
+  lesson.digest = hash_bytes(std::as_bytes(std::span(last().units->signatures())), lesson.digest);
+  for (const auto& positions : positions()) {
+    lesson.digest = hash_bytes(std::as_bytes(std::span(positions)), lesson.digest);
   }
-  for (std::size_t unit = 0; unit < last().first.names.size(); ++unit) {
+  for (std::size_t unit = 0; unit < last().units->size(); ++unit) {
     lesson.needs.push_back(needs(unit));
     lesson.ready_ns.push_back(median_ready_ns(unit));
   }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,8 @@
 
 #include "base/clock.hpp"
 #include "model/response.hpp"
+#include "order/topo/learn/iteration_units.hpp"
+#include "order/topo/learn/submitted_moments.hpp"
 #include "order/topo/plan.hpp"
 
 namespace unisono::order {
@@ -53,9 +56,10 @@ struct Lesson {
 
 class IterationLearner {
  public:
-  // Requests are kept only where the plan is made.
-  IterationLearner(int iterations_kept, bool keeps_requests)
-      : kept_(static_cast<std::size_t>(iterations_kept)), keeps_requests_(keeps_requests) {}
+  // Requests are kept only where the plan is made. The pool may be null; it outlives this.
+  IterationLearner(int iterations_kept, bool keeps_requests, IterationUnitsPool* pool = nullptr)
+      : kept_(static_cast<std::size_t>(iterations_kept)), keeps_requests_(keeps_requests),
+        pool_(pool) {}
 
   // Forgets the iterations, at the same response everywhere.
   void restart();
@@ -65,7 +69,7 @@ class IterationLearner {
   void interrupt() { current_ = {}; }
   // Inputs that only this member sees, in the order in which they happened.
   void submitted(const Request& request, Time now) {
-    submitted_at_[name_hash(request)] = {seen_, now};
+    submitted_at_.put(name_hash(request), {seen_, now});
   }
   void observed(std::uint64_t sequence);
   // Input that all members see alike: a response that no known plan holds. Returns how many
@@ -74,11 +78,11 @@ class IterationLearner {
   // The same for a response that a known plan holds.
   int answered_by_plan(const Response& response) {
     unwatched(response);
-    return current_.names.empty() ? 0 : close();
+    return current_.size() == 0 ? 0 : close();
   }
   // The same for a response of a time in which nobody tells what the program sees.
   int unwatched(const Response& response) {
-    for (const Request& tensor : response.tensors) submitted_at_.erase(name_hash(tensor));
+    for (const Request& tensor : response.tensors) submitted_at_.take(name_hash(tensor));
     return 0;
   }
 
@@ -88,53 +92,75 @@ class IterationLearner {
   std::vector<std::vector<std::uint32_t>> positions() const;
   // Why there are not yet so many equal iterations, for people.
   std::string why_not(int wanted) const;
-  const std::vector<TopoUnit>& units() const { return last().first.units; }
+  const std::vector<TopoUnit>& units() const { return last().requests; }
   // Of every member, by name, where they may differ.
   using Rows = std::unordered_map<std::string, std::vector<std::int64_t>>;
-  const Rows& rows() const { return last().first.rows; }
+  const Rows& rows() const { return last().extents; }
 
  private:
+  static_assert(kTopoUnitsMax <= UINT16_MAX);
+  // The iteration under way. As long as it repeats one that is remembered, its units are those.
   struct Iteration {
     bool pure = true;                   // nothing but what can be planned
     std::string odd;                    // the first that cannot, or that the one before had not
-    std::unordered_map<std::uint64_t, std::uint32_t> place;  // by the unit's name
     std::unordered_set<std::uint64_t> further;  // names of tensors that no unit is called by
-    std::vector<std::uint64_t> names, signatures, sequences;
-    // Moments count observations: A was seen before B was submitted when A's is less than B's.
-    std::vector<std::uint64_t> seen_at, submitted_at;
+    std::shared_ptr<const IterationUnits> known;
+    std::vector<std::uint16_t> unit_of, position_of;  // of the known ones; kNowhere: not yet
+    IterationUnits own;                 // by position, where it repeats none
+    std::uint64_t begun_at = 0;         // moment; the others count from here
+    // By position. Moments count observations: A was seen before B was submitted when A's is less
+    // than B's.
+    std::vector<std::uint32_t> seen_at, submitted_at;
+    std::vector<std::uint64_t> sequences;
     std::vector<Time> ready_at;
-    std::vector<TopoUnit> units;
-    std::unordered_map<std::string, std::vector<std::int64_t>> rows;
+    std::vector<TopoUnit> requests;
+    Rows extents;
+
+    std::size_t size() const { return sequences.size(); }
+    bool holds(std::uint64_t name) const;
+    // Whether all units of a known one came.
+    bool repeats_all() const { return known != nullptr && size() == known->size(); }
+    // What it did not repeat to the end, it has as its own.
+    void make_own();
   };
   struct Row {                          // an iteration, by unit
-    std::vector<std::uint32_t> positions;
-    std::vector<std::uint64_t> seen_at, submitted_at, ready_ns;
-    std::uint64_t first_seen_at;
+    std::vector<std::uint16_t> positions;
+    // Empty when nothing was seen before all was submitted.
+    std::vector<std::uint32_t> seen_at, submitted_at;
+    std::vector<std::uint64_t> ready_ns;
+    std::uint32_t first_seen_at;
+
+    bool free(std::size_t unit) const {
+      return submitted_at.empty() || first_seen_at >= submitted_at[unit];
+    }
   };
   struct Pattern {                      // iterations that are equal
-    Iteration first;
+    std::shared_ptr<const IterationUnits> units;  // of the first of them
+    std::vector<TopoUnit> requests;
+    Rows extents;
     std::deque<Row> rows;               // of the last of them
     int equal = 0;
     std::uint64_t closed_at = 0;        // when the last one was, counted in iterations
   };
+  static constexpr std::uint16_t kNowhere = UINT16_MAX;
   static std::uint64_t name_hash(const Request& request);
-  static bool repeats(const Iteration& first, const Iteration& again);
+  static bool repeats(const IterationUnits& first, const IterationUnits& again);
+  void add(std::uint64_t name, std::uint64_t signature);
+  std::string why_odd(const Request& first, std::uint64_t name, std::uint64_t signature) const;
   bool has_some_of(const Response& response) const;
   int close();
   Pattern& pattern_of(Iteration& done);
+  Row row_of(const Iteration& done, const IterationUnits& units) const;
   const Pattern& last() const { return patterns_[last_]; }
-  struct Submitted {
-    std::uint64_t moment = 0;
-    Time at{};
-  };
-  Submitted take_submitted(const Response& response);
+  SubmittedMoments::Moment take_submitted(const Response& response);
   std::uint64_t median_ready_ns(std::size_t unit) const;
   std::vector<std::uint32_t> needs(std::size_t unit) const;
 
   static constexpr std::size_t kPatternsMax = 8;
   std::size_t kept_;
   bool keeps_requests_;
-  std::unordered_map<std::uint64_t, Submitted> submitted_at_;  // by name, unanswered
+  IterationUnitsPool* pool_;
+  SubmittedMoments submitted_at_;       // of what is unanswered
   std::uint64_t seen_ = 0;              // observations so far
   Iteration current_;
   std::vector<Pattern> patterns_ = std::vector<Pattern>(1);

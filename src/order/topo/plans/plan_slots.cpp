@@ -14,11 +14,16 @@ PlanSlots::PlanSlots(const Plans& plans, int me) : me_(me) {
     Shelf& shelf = shelves_.emplace_back();
     shelf.plan = plan;
     shelf.turns.resize(plan->slots(), 0);
-    shelf.filled_at.resize(plan->slots());
-    shelf.given_at.resize(plan->slots());
     for (std::size_t b = 0; b < plan->size(); ++b) {
       shelf.missing.push_back(static_cast<std::uint32_t>(plan->bucket(b).size()));
     }
+  }
+}
+
+void PlanSlots::keep_times() {
+  for (Shelf& shelf : shelves_) {
+    shelf.filled_at.resize(shelf.plan->slots());
+    shelf.given_at.resize(shelf.plan->slots());
   }
 }
 
@@ -30,7 +35,7 @@ bool PlanSlots::fill(const Request& request, std::uint64_t turn, Time now) {
     if (place == nullptr) continue;
     if (shelf.turns[place->slot] != 0 || !shelf.plan->holds(request, *place, me_)) return false;
     shelf.turns[place->slot] = turn;
-    shelf.filled_at[place->slot] = now;
+    if (!shelf.filled_at.empty()) shelf.filled_at[place->slot] = now;
     --shelf.missing[place->bucket];
     ++filled_;
     if (shelf.first_turn == 0) shelf.first_turn = turn;
@@ -79,8 +84,10 @@ PlanSlots::Place PlanSlots::give_out() {
   const auto first = shelf.turns.begin() + first_slot;
   const auto last = first + static_cast<std::ptrdiff_t>(size);
   given_.push_back({place, Turns(first, last)});
-  const auto filled = shelf.filled_at.begin() + first_slot;
-  std::copy(filled, filled + (last - first), shelf.given_at.begin() + first_slot);
+  if (!shelf.filled_at.empty()) {
+    const auto filled = shelf.filled_at.begin() + first_slot;
+    std::copy(filled, filled + (last - first), shelf.given_at.begin() + first_slot);
+  }
   std::fill(first, last, 0);
   filled_ -= size - shelf.missing[place.bucket];
   shelf.missing[place.bucket] = size;

@@ -32,6 +32,9 @@ class PlanSlots {
   // At least one plan. `me` is this member's index.
   PlanSlots(const Plans& plans, int me);
 
+  // Remembers from now on when slots were filled; before the first is.
+  void keep_times();
+
   struct Place {
     std::size_t plan, bucket;
   };
@@ -50,7 +53,7 @@ class PlanSlots {
   // Gives out the next bucket with what is there; some bucket, when nobody knows which.
   Place give_out();
   // When what was given out last was submitted, by slot of the plan. After the last bucket of an
-  // iteration that is all of that iteration.
+  // iteration that is all of that iteration. Only after keep_times().
   std::span<const Time> submitted(std::size_t plan) const { return shelves_[plan].given_at; }
   bool next_is_last() const;
   bool between_iterations() const { return bucket_ == 0; }
@@ -77,7 +80,7 @@ class PlanSlots {
   struct Shelf {                        // what one plan needs
     std::shared_ptr<const TopoPlan> plan;
     Turns turns;
-    std::vector<Time> filled_at, given_at;  // by slot
+    std::vector<Time> filled_at, given_at;  // by slot; empty where nobody asks
     std::vector<std::uint32_t> missing;  // by bucket
     std::uint64_t first_turn = 0;       // the least of those filled between iterations; 0 = none
     std::uint64_t iterations = 0, last_iteration = 0;

@@ -51,7 +51,10 @@ class PlannedRun {
 
   // Each ends the run once another plan has become worth it; parallel to the plans, null for none.
   // Before the first submission.
-  void watch(std::vector<std::shared_ptr<PlanDrift>> drifts) { drifts_ = std::move(drifts); }
+  void watch(std::vector<std::shared_ptr<PlanDrift>> drifts) {
+    drifts_ = std::move(drifts);
+    slots_.keep_times();
+  }
 
   std::uint64_t first_sequence() const { return first_sequence_; }
   void submit(Request request, Time now);

@@ -125,6 +125,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   std::unique_ptr<Loop> loop_;              // owned by whoever holds the token
   Time sleeps_until_ = kNever;              // the same: when the engine thread wakes by itself
   Time waited_at_{};                        // the same: when a waiting caller handed back last
+  std::atomic<int> asleep_{0};              // threads that sleep on their tickets
   std::atomic<bool> patrols_{false};        // the engine thread looks at muted streams by itself
   Nanos patrol_{0};                         // engine thread: how often
   Spinning spinning_;                       // the same

@@ -165,11 +165,13 @@ void EngineCore::wait(TicketState& ticket, Time deadline) {
     if (now - begin >= spin_ + yield_) break;
     yield_ > Nanos(0) ? static_cast<void>(::sched_yield()) : cpu_relax();
   }
+  asleep_.fetch_add(1, std::memory_order_relaxed);
   while (!ticket.done()) {
     const Time now = clock_.now();
     if (now >= deadline) break;
     ticket.sleep(deadline == kNever ? Nanos(-1) : deadline - now);
   }
+  asleep_.fetch_sub(1, std::memory_order_relaxed);
   observe::Counters::add(counters_.exposed_ns,
                          static_cast<std::uint64_t>((clock_.now() - begin).count()));
 }
@@ -197,7 +199,8 @@ void EngineCore::drive_for(TicketState& ticket, Time deadline) {
     if (now >= deadline) break;
   }
   waited_at_ = clock_.now();
-  hand_back(hold, !ticket.done());
+  // Another thread that sleeps on its ticket shall not wait for the next patrol.
+  hand_back(hold, !ticket.done() || asleep_.load(std::memory_order_relaxed) > 0);
 }
 
 // While nothing is on its way, neighbours' counters are no reason to wake up.

@@ -27,7 +27,8 @@ struct Cut {
 // The cut that takes exactly the k largest of count elements; 1 <= k <= count.
 Cut cut_of_largest(const float* values, std::size_t count, std::size_t k);
 
-// Returns how many elements the cut takes; the first `capacity` of them are written.
+// Returns how many elements the cut takes; the first `capacity` of them are written. Room behind the
+// last may be written to as well.
 std::size_t compact(const float* values, std::size_t count, Cut cut, std::uint32_t base,
                     std::uint32_t* indices, float* picked, std::size_t capacity);
 

@@ -73,10 +73,11 @@ def allreduce(data): dist.all_reduce(torch.from_numpy(data))
 }
 EXPLAIN = """
 import sys, numpy as np, unisono
+WARM = 24
 with unisono.Engine() as engine:
     for size in map(int, sys.argv[1].split(",")):
         data = np.ones(max(size // 4, 1), np.float32)
-        for turn in range(14):
+        for turn in range(WARM):
             engine.allreduce_(data, name="x", op=unisono.Max)
     if engine.rank() == 0:
         print(engine.explain())

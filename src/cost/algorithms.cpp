@@ -33,17 +33,31 @@ struct Case {
   bool folds() const { return core != n; }
   // How long n-1 messages take that leave one after the other, and how much of all that members
   // send to each other leaves their host.
-  double spread(double bytes_each) const {
+  double spread(double bytes_each, int times = 1) const {
     const double leaving = hosts == 1 ? (n - 1) * bytes_each : each * (n - each) * bytes_each;
-    return slowest.seconds(leaving) + kFurtherMessage * (n - 2) * slowest.latency();
+    return slowest.in_turn(times, leaving) + times * kFurtherMessage * (n - 2) * slowest.latency();
   }
-  // One round of pairs that are 2^number apart: the members of a host are neighbours, so the first
-  // rounds stay inside, and in the others all of them share what leads outside.
-  double pairs(int number, double bytes) const {
-    if (hosts == 1 || (2 << number) <= each) return within.seconds(bytes);
-    return slowest.seconds(each * bytes);
+  // Rounds of pairs that are 1, 2, 4, ... apart, of which each sends bytes(round) so many times: the
+  // members of a host are neighbours, so the first rounds stay inside, and in the others all of them
+  // share what leads outside.
+  template <typename Bytes>
+  double pairs(Bytes bytes, int times = 1) const {
+    double sum = 0, leaving = 0, one_by_one = 0;
+    int outside = 0;
+    for (int round = 0; round < rounds(); ++round) {
+      if (hosts > 1 && (2 << round) > each) {
+        outside += times;
+        leaving += times * each * bytes(round);
+        one_by_one += times * slowest.seconds(each * bytes(round));
+      } else {
+        sum += times * within.seconds(bytes(round));
+      }
+    }
+    if (outside == 0) return sum;
+    return sum + std::max(one_by_one, slowest.in_turn(outside, leaving / outside));
   }
-  double fold() const { return folds() ? 2 * slowest.seconds(s) + reduce * s : 0; }
+  double half(int round) const { return s / (2 << round); }
+  double fold() const { return folds() ? slowest.in_turn(2, s) + reduce * s : 0; }
 
   int n, hosts, each, least, core;
   double s;
@@ -53,7 +67,7 @@ struct Case {
 
 double ring(const Case& c) {
   const double slice = c.s / c.n;
-  return (c.n - 1) * (2 * c.slowest.seconds(slice) + c.reduce * slice);
+  return c.slowest.in_turn(2 * (c.n - 1), slice) + (c.n - 1) * c.reduce * slice;
 }
 
 // Two or four rings side by side, each with its part of the data, share the wire; their messages are
@@ -65,23 +79,17 @@ double rings(const Case& c) {
 }
 
 double recursive_doubling(const Case& c) {
-  double sum = c.fold();
-  for (int round = 0; round < c.rounds(); ++round) sum += c.pairs(round, c.s) + c.reduce * c.s;
-  return sum;
+  return c.fold() + c.pairs([&](int) { return c.s; }) + c.rounds() * c.reduce * c.s;
 }
 
 double direct(const Case& c) {
   const double slice = c.s / c.n;
-  return 2 * c.spread(slice) + c.reduce * (c.n - 1) * slice;
+  return c.spread(slice, 2) + c.reduce * (c.n - 1) * slice;
 }
 
 double halving_doubling(const Case& c) {
-  double sum = c.fold(), block = c.s;
-  for (int round = 0; round < c.rounds(); ++round) {
-    block = block / 2;
-    sum += 2 * c.pairs(round, block) + c.reduce * block;
-  }
-  return sum;
+  return c.fold() + c.pairs([&](int round) { return c.half(round); }, 2) +
+         c.reduce * (c.s - c.s / c.core);
 }
 
 // The first segment goes up and down the tree; then every inner member sends, for each further one,
@@ -109,19 +117,19 @@ double hierarchical(const Case& c) {
   const double crowd = static_cast<double>(c.each) / c.least;
   const double memory = 3 * c.reduce * crowd * std::min(c.s, 2 * kChunk) + 4 * c.within.latency();
   const double leaving = c.s * (c.hosts - 1) / c.hosts;
-  const double wire = 2 * (c.slowest.seconds(leaving) +
-                           kFurtherMessage * (c.hosts - 2) * c.slowest.latency());
+  const double wire = c.slowest.in_turn(2, leaving) +
+                      2 * kFurtherMessage * (c.hosts - 2) * c.slowest.latency();
   return memory + (crowd > 1 ? std::max(wire, c.reduce * crowd * c.s) : wire);
 }
 
 int rounds_up(int members) { return std::bit_width(static_cast<unsigned>(members) - 1); }
 
 double gather_direct(const Case& c) { return c.spread(c.s / c.n); }
-double gather_ring(const Case& c) { return (c.n - 1) * c.slowest.seconds(c.s / c.n); }
+double gather_ring(const Case& c) { return c.slowest.in_turn(c.n - 1, c.s / c.n); }
 // Parts come around a ring of hosts and are copied from window to window meanwhile.
 double gather_hierarchical(const Case& c) {
   return 2 * c.reduce * std::min(c.s, 2 * kChunk) + 2 * c.within.latency() +
-         (c.hosts - 1) * c.slowest.seconds(c.s / c.hosts);
+         c.slowest.in_turn(c.hosts - 1, c.s / c.hosts);
 }
 
 double scatter_direct(const Case& c) {
@@ -129,18 +137,14 @@ double scatter_direct(const Case& c) {
   return c.spread(part) + c.reduce * (c.n - 1) * part;
 }
 double scatter_halving(const Case& c) {
-  double sum = c.folds() ? c.slowest.seconds(c.s) + c.slowest.seconds(c.s / c.n) + c.reduce * c.s
-                         : 0;
-  double block = c.s;
-  for (int round = 0; round < c.rounds(); ++round) {
-    block = block / 2;
-    sum += c.pairs(round, block) + c.reduce * block;
-  }
-  return sum;
+  const double fold =
+      c.folds() ? c.slowest.seconds(c.s) + c.slowest.seconds(c.s / c.n) + c.reduce * c.s : 0;
+  return fold + c.pairs([&](int round) { return c.half(round); }) +
+         c.reduce * (c.s - c.s / c.core);
 }
 double scatter_ring(const Case& c) {
   const double part = c.s / c.n;
-  return (c.n - 1) * (c.slowest.seconds(part) + c.reduce * part);
+  return c.slowest.in_turn(c.n - 1, part) + (c.n - 1) * c.reduce * part;
 }
 // A host sends what it has reduced once, every member to one of each other host or a few.
 double scatter_hierarchical(const Case& c) {

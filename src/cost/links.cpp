@@ -44,6 +44,12 @@ double LinkCost::seconds(double bytes) const {
   return points[right - 1] + (points[right] - points[right - 1]) * ((bytes - from) / (to - from));
 }
 
+double LinkCost::in_turn(double messages, double bytes_each) const {
+  if (messages <= 0) return 0;
+  const double as_one = (messages - 1) * latency() + seconds(messages * bytes_each);
+  return std::max(messages * seconds(bytes_each), as_one);
+}
+
 double LinkCost::per_byte() const {
   const std::size_t last = points.size() - 1;
   return (points[last] - points[last - 1]) /

@@ -27,6 +27,9 @@ struct LinkCost {
   Points points{};
 
   double seconds(double bytes) const;       // of one message
+  // Of so many messages one after the other. A link that lets a burst pass at once, and only then
+  // keeps its rate, does so for the first of them alone.
+  double in_turn(double messages, double bytes_each) const;
   double latency() const { return points.front(); }
   double per_byte() const;                  // of long messages
 };

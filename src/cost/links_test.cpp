@@ -73,5 +73,19 @@ TEST(AgreedCosts, LeaveOutWhatCannotBeATime) {
   for (std::size_t i = 1; i < points.size(); ++i) EXPECT_GE(points[i], points[i - 1]);
 }
 
+TEST(LinkCost, ABurstPassesOnceHoweverManyMessagesFollow) {
+  LinkCost shaped;  // 128 KiB at once, then 8 ns for each byte
+  for (std::size_t i = 0; i < kPointBytes.size(); ++i) {
+    const double after = static_cast<double>(kPointBytes[i]) - (128 << 10);
+    shaped.points[i] = 20e-6 + std::max(after, 0.0) * 8e-9;
+  }
+  EXPECT_DOUBLE_EQ(shaped.in_turn(1, 256 << 10), shaped.seconds(256 << 10));
+  EXPECT_NEAR(shaped.in_turn(4, 256 << 10), 4 * 20e-6 + ((1 << 20) - (128 << 10)) * 8e-9, 1e-6);
+  // What has no burst takes as long as each by itself.
+  const LinkCost wire = typical_costs().of(LinkClass::wire);
+  EXPECT_NEAR(wire.in_turn(4, 256 << 10), 4 * wire.seconds(256 << 10), 0.01 * wire.seconds(1 << 20));
+  EXPECT_EQ(wire.in_turn(0, 1), 0);
+}
+
 }  // namespace
 }  // namespace unisono::cost

@@ -130,7 +130,7 @@ TEST_P(SelectionOfKinds, ResultsAreRightAndAllMembersChooseAlike) {
   std::mutex mutex;
   std::vector<std::string> told;
   run_ranks(param.ranks, [&](Engine& engine) {
-    for (int step = 0; step < (tries ? 11 : 3); ++step) {
+    for (int step = 0; step < (tries ? 22 : 3); ++step) {
       move_all(engine, step);
       if (testing::Test::HasFatalFailure()) return;
     }

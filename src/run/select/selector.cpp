@@ -169,6 +169,29 @@ int Selector::remembered(const Choice& choice) const {
       parts_.remembered->find(layout_, parts_.host != nullptr, choice.of));
 }
 
+// What a meeting took is taken off only in the end, the least of all from the least of each: a run
+// whose meetings were slower than its trial would look as if it had taken no time.
+void Selector::note_run(State& state, const Choice& choice, const TrialResult& result) const {
+  Tried& tried = state.candidates[state.next];
+  UNISONO_CHECK(tried.algorithm == choice.algorithm);
+  const bool first = std::all_of(state.candidates.begin(), state.candidates.end(),
+                                 [](const Tried& each) { return each.runs == 0; });
+  state.meeting_s = first ? result.meeting_s : std::min(state.meeting_s, result.meeting_s);
+  // Brought to the size of the first bucket, as predictions are: sizes of a class may differ by a
+  // factor of two, and no candidate may look good for having had the smaller ones.
+  const double meeting_s = std::min(state.meeting_s, result.seconds);
+  const double met_s = meeting_s + (result.seconds - meeting_s) *
+                                       predicted(choice.of, tried.algorithm, state.bytes) /
+                                       predicted(choice.of, tried.algorithm, choice.bytes);
+  tried.met_s = tried.runs == 0 ? met_s : std::min(tried.met_s, met_s);
+  ++tried.runs;
+  state.next = (state.next + 1) % state.candidates.size();
+  for (Tried& each : state.candidates) {
+    // Something is left of a bucket that took less than its meeting.
+    each.measured_s = std::max(each.met_s - state.meeting_s, each.met_s / 8);
+  }
+}
+
 void Selector::learn(const Choice& choice, const TrialResult& result) {
   note_meeting(result.meeting_s);
   const auto it =
@@ -181,17 +204,7 @@ void Selector::learn(const Choice& choice, const TrialResult& result) {
   UNISONO_CHECK(it != states_.end());
   State& state = it->second;
   if (state.frozen) return explain(choice.of, state);  // with steps as they are, one is left
-  Tried& tried = state.candidates[state.next];
-  UNISONO_CHECK(choice.opens || tried.algorithm == choice.algorithm);
-  if (!choice.opens && std::isfinite(result.seconds)) {
-    // Brought to the size of the first bucket, as predictions are: sizes of a class may differ by a
-    // factor of two, and no candidate may look good for having had the smaller ones.
-    const double seconds = result.seconds * predicted(choice.of, tried.algorithm, state.bytes) /
-                           predicted(choice.of, tried.algorithm, choice.bytes);
-    tried.measured_s = tried.runs == 0 ? seconds : std::min(tried.measured_s, seconds);
-    ++tried.runs;
-    state.next = (state.next + 1) % state.candidates.size();
-  }
+  if (!choice.opens && std::isfinite(result.seconds)) note_run(state, choice, result);
   const std::string_view known = algorithm_numbered(result.remembered);
   const bool over =
       std::all_of(state.candidates.begin(), state.candidates.end(),

@@ -46,7 +46,7 @@ struct Choice {
 
 // What the members agreed on after a trial.
 struct TrialResult {
-  double seconds = 0;                       // infinite: the bucket was called off
+  double seconds = 0;                       // with one meeting; infinite: it was called off
   int remembered = -1;                      // see Selector::remembered()
   double meeting_s = 0;                     // what a barrier of the members takes
 };
@@ -97,6 +97,7 @@ class Selector {
   struct Tried {
     std::string_view algorithm;
     double predicted_s = 0, measured_s = 0;
+    double met_s = 0;                       // the least that it took, with one meeting
     int runs = 0;
   };
   struct State {
@@ -104,6 +105,7 @@ class Selector {
     std::vector<Tried> others;              // not worth a trial
     std::size_t bytes = 0;                  // of the first bucket, for which predictions are
     std::size_t next = 0;                   // whose turn it is
+    double meeting_s = 0;                   // the least that one took in a trial of this class
     std::string_view usual;                 // by the fixed rules
     std::string_view chosen;
     bool frozen = false;
@@ -111,6 +113,7 @@ class Selector {
   };
   bool knows_steps() const { return !meetings_.empty(); }
   void note_meeting(double seconds);
+  void note_run(State& state, const Choice& choice, const TrialResult& result) const;
   State open(const SizeClass& of, const Question& question) const;
   State fixed(const Question& question, std::string reason) const;
   std::string_view by_rule(const Question& question) const;

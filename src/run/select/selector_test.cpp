@@ -94,6 +94,28 @@ TEST(Selector, TriesWhatIsShortMoreOften) {
   for (const auto& [name, times] : try_all(chooser, 16 << 10, {})) EXPECT_EQ(times, 7) << name;
 }
 
+TEST(Selector, ARunWhoseMeetingsWereSlowDoesNotLookFast) {
+  Chooser chooser(4);
+  std::string_view slower;
+  for (int run = 0;; ++run) {
+    const Choice choice = chooser.choose(16 << 10);
+    if (!choice.trial) {
+      EXPECT_NE(choice.algorithm, slower);
+      break;
+    }
+    ASSERT_LT(run, 40);
+    if (choice.opens) {
+      chooser.selector->learn(choice, {.seconds = 30e-6, .meeting_s = 10e-6});
+      continue;
+    }
+    if (slower.empty() && choice.algorithm != "recursive_doubling") slower = choice.algorithm;
+    // Once, all meetings of the slower one are disturbed, but not what it took itself.
+    const bool slow = choice.algorithm == slower;
+    chooser.selector->learn(choice, {.seconds = slow ? 40e-6 : 30e-6,
+                                     .meeting_s = slow && run < 6 ? 38e-6 : 10e-6});
+  }
+}
+
 TEST(Selector, SaysWhatItTriedAndWhy) {
   Chooser chooser(4);
   const Choice first = chooser.choose(1 << 20);

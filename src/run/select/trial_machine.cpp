@@ -11,8 +11,8 @@
 namespace unisono::run {
 namespace {
 
-// Whoever leaves one meeting early waits longer in the next, so several count together.
-constexpr int kTimedMeetings = kMeetings - 2;
+// Whoever leaves one meeting early waits longer in the next, so two count together.
+constexpr std::size_t kTogether = 2;
 
 class TrialMachine final : public move::CollectiveMachine {
  public:
@@ -67,13 +67,20 @@ class TrialMachine final : public move::CollectiveMachine {
     }
     // The first meeting after the trial ends it, the others are timed.
     const std::size_t met = meetings_.size();
-    if (met == 2) {
-      taken_ = now - begun_;
-      met_ = now;
-    }
+    if (met == 2) taken_ = now - begun_;
+    if (met >= 2) met_.push_back(now);
     stage_ = Stage::after;
     if (met == kMeetings) return begin_agreement();
     meetings_.push_back(move::make_barrier(contexts_[met]));
+  }
+
+  // The least that the timed meetings took: one that was disturbed does not count.
+  double meeting_s() const {
+    Nanos least = Nanos::max();
+    for (std::size_t i = kTogether; i < met_.size(); ++i) {
+      least = std::min(least, met_[i] - met_[i - kTogether]);
+    }
+    return nanos_to_seconds(least) / static_cast<double>(kTogether);
   }
 
   void begin_agreement() {
@@ -83,7 +90,7 @@ class TrialMachine final : public move::CollectiveMachine {
     const bool called_off = tried_->vote() == PlanVote::abort;
     const double remembered = trial_.selector->remembered(trial_.choice);
     numbers_ = {called_off ? std::numeric_limits<double>::infinity() : nanos_to_seconds(taken),
-                remembered, -remembered, nanos_to_seconds(trial_.clock->now() - met_) / kTimedMeetings};
+                remembered, -remembered, meeting_s()};
     agreement_ = move::make_allreduce("recursive_doubling", contexts_[kMeetings], DType::f64,
                                       ReduceOp::min, std::as_writable_bytes(std::span(numbers_)));
   }
@@ -92,9 +99,7 @@ class TrialMachine final : public move::CollectiveMachine {
     if (learned_) return;
     learned_ = true;
     const bool alike = numbers_[1] == -numbers_[2];
-    // Something is left of a bucket that took less than its meeting.
-    const double seconds = std::max(numbers_[0] - numbers_[3], numbers_[0] / 8);
-    trial_.selector->learn(trial_.choice, {seconds, alike ? static_cast<int>(numbers_[1]) : -1,
+    trial_.selector->learn(trial_.choice, {numbers_[0], alike ? static_cast<int>(numbers_[1]) : -1,
                                            numbers_[3]});
   }
 
@@ -104,7 +109,8 @@ class TrialMachine final : public move::CollectiveMachine {
   const Trial trial_;
   const Nanos packing_;
   enum class Stage { before, trial, after } stage_ = Stage::before;
-  Time begun_ = {}, met_ = {};              // of the trial, and the first meeting after it
+  Time begun_ = {};                         // the trial
+  std::vector<Time> met_;                   // when each meeting after it ended
   Nanos taken_{0};
   std::array<double, 4> numbers_{};         // seconds, what is remembered, its negative, a meeting
   bool learned_ = false;

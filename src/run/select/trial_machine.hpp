@@ -3,8 +3,7 @@
 // A machine on trial. Before it begins the members meet, so that nobody sleeps or is late, which has
 // nothing to do with the algorithm; when it has finished they meet again, so that the time counts
 // until the last of them has its result; then they meet four times more, to know what a meeting takes.
-// They agree on the least of either time; what the meeting took of the first is taken off. The second
-// tells what a step takes in a running engine.
+// They agree on the least of either time. The second tells what a step takes in a running engine.
 // Thread: the engine's driver.
 #pragma once
 

@@ -9,9 +9,9 @@
 unisono_shared_library(unisono_packed)
 set_target_properties(unisono_packed PROPERTIES OUTPUT_NAME unisono UNISONO_PACKED ON
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/library)
-set_target_properties(unisono_packed unisono_python PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS unisono_packed unisono_python LIBRARY DESTINATION unisono COMPONENT python
-        EXCLUDE_FROM_ALL)
+set_target_properties(unisono_packed unisono_python unisono_opt_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS unisono_packed unisono_python unisono_opt_python LIBRARY DESTINATION unisono
+        COMPONENT python EXCLUDE_FROM_ALL)
 
 # libhwy has no static build in Debian, and static libsodium is not always fit for shared objects.
 foreach(dependency sodium xxhash highway)
@@ -52,7 +52,22 @@ endforeach()
 set_target_properties(PkgConfig::crypto PROPERTIES INTERFACE_LINK_LIBRARIES "${choices}")
 target_link_options(unisono_packed PRIVATE LINKER:--exclude-libs,libcrypto.a)
 
-set(parts unisono_packed unisono_python)
+# zlib goes inside the command for the same reason.
+if(UNISONO_ZLIB)
+  get_target_property(files PkgConfig::zlib INTERFACE_LINK_LIBRARIES)
+  set(choices "")
+  foreach(file IN LISTS files)
+    string(REGEX REPLACE "libz\\.so$" "libz.a" archive ${file})
+    if(NOT EXISTS ${archive})
+      message(FATAL_ERROR "the wheel needs the static zlib; ${archive} is not there. "
+                          "Debian or Ubuntu: apt-get install zlib1g-dev")
+    endif()
+    list(APPEND choices "$<IF:$<BOOL:$<TARGET_PROPERTY:UNISONO_PACKED>>,${archive},${file}>")
+  endforeach()
+  set_target_properties(PkgConfig::zlib PROPERTIES INTERFACE_LINK_LIBRARIES "${choices}")
+endif()
+
+set(parts unisono_packed unisono_python unisono_opt_python)
 if(TARGET unisono_command)
   add_executable(unisono_packed_command $<TARGET_OBJECTS:unisono_command>)
   get_target_property(libraries unisono_command LINK_LIBRARIES)

@@ -17,26 +17,11 @@
 
 #include "array.hpp"
 #include "bindings.hpp"
+#include "member.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono::python {
 namespace {
-
-// Leaving the job may wait for other ranks, which may be threads that need the GIL to leave too.
-class Member {
- public:
-  explicit Member(Engine engine) : engine_(std::move(engine)) {}
-  Member(const Member&) = delete;
-  Member& operator=(const Member&) = delete;
-  ~Member() {
-    const nb::gil_scoped_release unlocked;
-    engine_.reset();
-  }
-  Engine& engine() { return *engine_; }
-
- private:
-  std::optional<Engine> engine_;
-};
 
 using Variables = std::map<std::string, std::string>;
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "opt/data/cache.hpp"
+#include "opt/data/file/cache.hpp"
 #include "opt/data/share.hpp"
 #include "opt/job/agree.hpp"
 #include "opt/job/text.hpp"

@@ -10,7 +10,7 @@
 
 #include "opt/data/libsvm.hpp"
 #include "opt/data/share.hpp"
-#include "opt/data/text_file.hpp"
+#include "opt/data/file/text_file.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono::opt {

@@ -8,7 +8,7 @@
 #include <zlib.h>
 #endif
 
-#include "opt/data/cache.hpp"
+#include "opt/data/file/cache.hpp"
 #include "opt/data/generate.hpp"
 #include "opt/job/workers.hpp"
 #include "opt/testing/ranks.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "opt/data/rows.hpp"
-#include "opt/data/text_file.hpp"
+#include "opt/data/file/text_file.hpp"
 #include "unisono/status.hpp"
 
 namespace unisono::opt {

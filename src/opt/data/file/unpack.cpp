@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "opt/data/unpack.hpp"
+#include "opt/data/file/unpack.hpp"
 
-#include "opt/data/text_file.hpp"
+#include "opt/data/file/text_file.hpp"
 #include "opt/job/text.hpp"
 
 #ifdef UNISONO_HAS_ZLIB

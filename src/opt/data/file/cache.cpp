@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "opt/data/cache.hpp"
+#include "opt/data/file/cache.hpp"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "opt/data/text_file.hpp"
+#include "opt/data/file/text_file.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "opt/data/libsvm.hpp"
-#include "opt/data/unpack.hpp"
+#include "opt/data/file/unpack.hpp"
 #include "opt/job/text.hpp"
 
 namespace unisono::opt {

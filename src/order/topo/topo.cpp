@@ -15,6 +15,7 @@
 #include "order/switch/switchable_mail.hpp"
 #include "order/topo/learn/iteration_learner.hpp"
 #include "order/topo/learn/iteration_balance.hpp"
+#include "order/topo/learn/iteration_beat.hpp"
 #include "order/topo/plans/plan_history.hpp"
 #include "order/topo/plans/plan_library.hpp"
 #include "order/topo/plans/plan_progress.hpp"
@@ -165,6 +166,7 @@ class Topo final : public Order {
 
   void negotiated(Request request, Time now) {
     learn_.submitted(request, now);
+    beat_.submitted(request, now);
     if (request.kind == Collective::join) joining_ = request.name;
     inner_->submit(std::move(request), now);
   }
@@ -303,6 +305,7 @@ class Topo final : public Order {
     state_ = State::learning;
     plan_.reset();
     learn_.interrupt();
+    beat_.restart();
     wanted_ = std::max(1, settings_.learn_steps) << doublings_;
   }
 
@@ -341,7 +344,7 @@ class Topo final : public Order {
     consent_due_ = consent_waits_ = false;
     level_ = {};
     planned_.emplace(library_.plans(), members_.me, next_sequence_,
-                     TopoTimes{policy_.grace, patience_}, now);
+                     TopoTimes{policy_.grace, std::max(patience_, 2 * beat_.shortest())}, now);
     if (talk_.leads()) planned_->watch(library_.drifts());
     history_.begun();
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
@@ -459,6 +462,7 @@ class Topo final : public Order {
   std::optional<PlannedRun> planned_;   // exactly while planned
   std::vector<Response> closing_;       // of the plan before, to be given out
   Nanos patience_;
+  IterationBeat beat_;                  // where steps are long, so is what a member waits for
   std::deque<Given> given_;
   std::uint64_t next_sequence_;
   OrderCounts replaced_;                // of the inner orders before this one

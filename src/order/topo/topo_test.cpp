@@ -233,6 +233,40 @@ TEST(Topo, NamesWhoIsMissingAfterPatience) {
   EXPECT_THAT(status.message(), HasSubstr("12"));
 }
 
+// A bucket of a slow network may be on its way for longer than the patience of the settings. Where
+// iterations have always been long, that is no reason to end a plan.
+TEST(Topo, IsPatientWhereIterationsAreLong) {
+  OrderSettings settings = quick();
+  const Nanos step = 2 * settings.topo_patience;
+  const auto order = make_topo(Members::of({0}, 0), settings);
+  Time now{1};
+  std::uint64_t ended = 0;
+  const auto iterate = [&] {
+    std::vector<Response> responses;
+    const auto negotiate = [&] {
+      OrderOutput out;
+      order->negotiate(now, out);
+      for (Response& response : out.responses) responses.push_back(std::move(response));
+    };
+    for (const char* name : {"a", "b"}) order->submit(tensor_request(name), now);
+    for (int i = 0; i < 4; ++i) negotiate();
+    now = now + step * 3 / 4;
+    negotiate();
+    EXPECT_LE(responses.size(), 2u);
+    for (const Response& response : responses) {
+      EXPECT_EQ(response.vote, PlanVote::run);
+      order->ended(response.sequence, PlanVote::run, now);
+      ++ended;
+    }
+    now = now + step / 4;
+    return !responses.empty() && responses.front().planned;
+  };
+  int planned = 0;
+  for (int i = 0; i < 12; ++i) planned += iterate() ? 1 : 0;
+  EXPECT_GE(planned, 6);
+  EXPECT_EQ(order->state().plans_ended, 0u) << order->state().reason;
+}
+
 TEST(Topo, FailsWhatAMemberThatLeftWouldHaveRun) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     TopoNet net(3, seed, topo(quick()));

@@ -321,9 +321,9 @@ class Topo final : public Order {
       drift = std::make_shared<PlanDrift>(std::move(arranged_.iteration),
                                           std::move(arranged_.unit_of), rules);
     }
-    arranged_ = {};
     learn_.forget(*plan_);
-    library_.add(plan_, std::move(drift));
+    library_.add(plan_, std::move(drift), std::move(arranged_.reasons));
+    arranged_ = {};
     return_doublings_ = 0;
   }
 

@@ -107,13 +107,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="layouts by name, with commas between")
-    parser.add_argument("--peers", default="gloo,openmpi", help="gloo, openmpi, or both")
+    parser.add_argument("--peers", default="gloo,openmpi", help="gloo, openmpi, both, or none")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--limit", type=float, default=10, help="seconds before a peer gives up")
     parser.add_argument("--json", help="where the rows go")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",") if arguments.only else None
-    names = ["unisono", *filter(None, arguments.peers.split(","))]
+    peers = [] if arguments.peers in ("", "none") else arguments.peers.split(",")
+    if unknown := set(peers) - {"gloo", "openmpi"}:
+        parser.error(f"--peers: unknown: {', '.join(sorted(unknown))}; there are gloo and openmpi")
+    names = ["unisono", *peers]
     if "openmpi" in names and shutil.which("mpirun") is None:
         print("openmpi: mpirun was not found; left out", file=sys.stderr)
         names.remove("openmpi")

@@ -162,7 +162,8 @@ def two_ranks(part, *more):
 
 def two_hosts():
     step = [sys.executable, str(pathlib.Path(__file__).with_name("torch_step.py")),
-            "--only", "none,ddp-gloo,ddp-unisono,optimizer", "--blocks", "2", "--steps", "4"]
+            "--only", "none,ddp-gloo,ddp-unisono,optimizer,optimizer-two-phase,"
+            "optimizer-priority", "--blocks", "2", "--steps", "6"]
     with hosts.joined() as inside:
         if not inside:
             print("hosts: skipped: needs root, ip and tc")

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 
+OVERLAPPED = ("optimizer-two-phase", "optimizer-priority")  # steps end during the next one
 VARIANTS = {}  # name -> function(model) that gives (model to call, optimizer)
 
 
@@ -80,6 +81,21 @@ def unisono_optimizer_in_arena(model):
     return model, optimizer
 
 
+def scheduled(model, schedule):
+    from unisono.torch.optimizer import DistributedOptimizer
+    return model, DistributedOptimizer(sgd(model), model.named_parameters(), schedule=schedule)
+
+
+@variant("optimizer-two-phase")
+def two_phases(model):
+    return scheduled(model, "two-phase")
+
+
+@variant("optimizer-priority")
+def urgent_first(model):
+    return scheduled(model, "priority")
+
+
 def make_model(kind):
     """The model, its input and the classes to tell apart."""
     import torch
@@ -128,6 +144,11 @@ def rank_main(options):
                 if block and number:
                     times[name].append(1e3 * (time.perf_counter() - began))
                     cpu[name].append(1e3 * (time.process_time() - computed))
+            began = time.perf_counter()
+            if name in OVERLAPPED:  # what the last step left on its way belongs to it
+                parts[1].synchronize()
+            if block:
+                times[name][-1] += 1e3 * (time.perf_counter() - began)
     if dist.get_rank() == 0:
         print(json.dumps({"torch": torch.__version__, "times": times, "cpu": cpu,
                           "parameters": sum(p.numel() for p in model.parameters())}))

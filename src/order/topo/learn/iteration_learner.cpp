@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_set>
 #include <utility>
 
 #include "base/data/hash.hpp"
@@ -160,6 +159,15 @@ IterationLearner::Submitted IterationLearner::take_submitted(const Response& res
   return last;
 }
 
+// Whether a tensor of the response is in the iteration under way, by itself or in a group.
+bool IterationLearner::has_some_of(const Response& response) const {
+  return std::any_of(response.tensors.begin(), response.tensors.end(), [&](const Request& tensor) {
+    const std::uint64_t name = name_hash(tensor);
+    return current_.place.contains(name) ||
+           (!current_.further.empty() && current_.further.contains(name));
+  });
+}
+
 int IterationLearner::answered(const Response& response) {
   const bool fits = response.error.ok() && response.absent.empty() &&
                     plannable(response.tensors) && current_.names.size() < kTopoUnitsMax;
@@ -180,7 +188,7 @@ int IterationLearner::answered(const Response& response) {
     const Request& tensor = response.tensors[i];
     signature += signature_of(tensor, rows_of(response, i)) ^ hash_text(tensor.name, 1);
   }
-  const int closed = current_.place.contains(name) ? close() : 0;
+  const int closed = has_some_of(response) ? close() : 0;
   if (current_.odd.empty() && last().equal > 0) {
     const Iteration& before = last().first;
     const auto known = before.place.find(name);
@@ -196,6 +204,9 @@ int IterationLearner::answered(const Response& response) {
   current_.submitted_at.push_back(submitted.moment);
   current_.ready_at.push_back(submitted.at);
   current_.place.emplace(name, static_cast<std::uint32_t>(current_.names.size()));
+  for (const Request& tensor : response.tensors) {
+    if (&tensor != &*first) current_.further.insert(name_hash(tensor));
+  }
   current_.names.push_back(name);
   current_.signatures.push_back(signature);
   current_.sequences.push_back(response.sequence);

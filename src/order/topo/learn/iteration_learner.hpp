@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -97,6 +98,7 @@ class IterationLearner {
     bool pure = true;                   // nothing but what can be planned
     std::string odd;                    // the first that cannot, or that the one before had not
     std::unordered_map<std::uint64_t, std::uint32_t> place;  // by the unit's name
+    std::unordered_set<std::uint64_t> further;  // names of tensors that no unit is called by
     std::vector<std::uint64_t> names, signatures, sequences;
     // Moments count observations: A was seen before B was submitted when A's is less than B's.
     std::vector<std::uint64_t> seen_at, submitted_at;
@@ -117,6 +119,7 @@ class IterationLearner {
   };
   static std::uint64_t name_hash(const Request& request);
   static bool repeats(const Iteration& first, const Iteration& again);
+  bool has_some_of(const Response& response) const;
   int close();
   Pattern& pattern_of(Iteration& done);
   const Pattern& last() const { return patterns_[last_]; }

@@ -232,5 +232,17 @@ TEST(TopoAlternating, AChangedTensorBreaksItsPlanAlone) {
   EXPECT_TRUE(silent(net, {kDiscriminator, changed}, 3));
 }
 
+// Its names are free again once a group is done, so a program may reduce one of them by itself in the
+// same step. No iteration with a name in it twice can be planned.
+TEST(TopoAlternating, ATensorThatComesInAGroupAndByItselfIsNotPlannedTwice) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::size_t teams = 1 + seed % 3;
+    TopoNet net(3, seed, alternating(with_channels(teams)), teams);
+    TopoStep group;
+    for (Request& request : group_request("both", {"a", "b"})) group.push_back({request, {}});
+    cycle(net, {group, step_of({"b"})}, 20);
+  }
+}
+
 }  // namespace
 }  // namespace unisono::order

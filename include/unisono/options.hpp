@@ -21,6 +21,7 @@ struct UNISONO_API Options {
   std::string pacing = "event";
   std::string planner = "merged";
   std::string codec = "none";
+  std::string plan_codecs = "none";
   std::string transport = "auto";
   std::string integrity = "auth";
   bool encrypt = false;
@@ -87,6 +88,7 @@ struct OptionChoice {
 
 enum class OptionForm : std::uint8_t {
   choice,
+  choices,
   bytes,
   count,
   count_or_auto,
@@ -103,7 +105,7 @@ enum class OptionForm : std::uint8_t {
 // What the value of an option looks like.
 struct OptionKind {
   OptionForm form = OptionForm::choice;
-  std::span<const OptionChoice> choices = {};  // choice: what is allowed
+  std::span<const OptionChoice> choices = {};  // choice, choices: what is allowed
   std::int64_t least = 0;                      // count: the smallest that is allowed
   std::int64_t most = 0;                       // count_or_auto: the largest that is allowed
 };

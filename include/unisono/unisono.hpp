@@ -26,6 +26,7 @@
 
 #include "unisono/explanation.hpp"
 #include "unisono/options.hpp"
+#include "unisono/order_report.hpp"
 #include "unisono/stats_table.h"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
@@ -84,6 +85,9 @@ struct Settings {
   ProcessSetId process_set = kWorld;
   int priority = 0;                         // larger goes first among those ready together
   std::string codec = {};                   // "" = the job's
+  // Codecs that planned steps may choose for this tensor where it names none, such as "fp16,bf16";
+  // "" = the job's option of that name, "none" = it stays as it is.
+  std::string plan_codecs = {};
   int team = 0;                             // which of the option teams, from 1; 0 = any
   std::vector<std::int64_t> splits = {};    // alltoall: rows for each member; empty = equal parts
   // A failure leaves the output as it was, for code that tries again from there. Without it, and
@@ -206,26 +210,6 @@ struct Placement {
   std::vector<int> input;  // when only this is empty, input shares with compute
   std::vector<int> compute;
   std::string reason;                       // in a sentence: what was planned from what, or why not
-};
-
-// A plan that the ranks know: one for each kind of step that recurs.
-struct PlanReport {
-  std::string first;                        // a tensor of its first bucket
-  std::uint64_t tensors = 0;
-  std::uint64_t buckets = 0;
-  std::uint64_t iterations = 0;             // that followed it
-};
-
-// How the ranks agree on the order of the world's operations at present.
-struct OrderReport {
-  std::string strategy;                     // as the option order names it
-  std::string planner;                      // that arranges planned steps
-  bool planned = false;                     // steps follow a plan, and nobody is asked
-  std::uint64_t plans = 0;                  // how often steps began to be planned
-  std::uint64_t plans_ended = 0;            // and ceased to be
-  std::uint64_t buckets = 0;                // of the plans that are followed
-  std::string reason;                       // in a sentence: why steps are planned, or not
-  std::vector<PlanReport> known;            // while steps are planned up to 0.1 s old
 };
 
 // What an engine has counted since it joined; stats_table.h says what each number means.

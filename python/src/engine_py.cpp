@@ -154,6 +154,19 @@ nb::dict stats(Member& self) {
     each["tensors"] = plan.tensors;
     each["buckets"] = plan.buckets;
     each["iterations"] = plan.iterations;
+    nb::list methods;
+    for (const PlanMethodReport& bucket : plan.methods) {
+      nb::dict method;
+      method["first"] = bucket.first;
+      method["tensors"] = bucket.tensors;
+      method["bytes"] = bucket.bytes;
+      method["channel"] = bucket.channel;
+      method["codec"] = bucket.codec;
+      method["algorithm"] = bucket.algorithm;
+      method["reason"] = bucket.reason;
+      methods.append(method);
+    }
+    each["methods"] = methods;
     known.append(each);
   }
   order["known"] = known;

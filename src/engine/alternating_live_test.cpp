@@ -4,6 +4,7 @@
 // are the same bits on all ranks, and once all have a plan no control message is sent any more.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <barrier>
 #include <cstring>
 #include <functional>
@@ -114,6 +115,38 @@ TEST_P(AlternatingLive, NoControlMessageOnceEveryTurnHasAPlan) {
     EXPECT_EQ(engine.stats().control_messages, said) << engine.stats().order.reason;
     all.arrive_and_wait();
   });
+}
+
+// A planner that looks at costs may find a better plan once it knows them; then it is content.
+TEST_P(AlternatingLive, NoControlMessageOncePlansByCostHaveSettled) {
+  const auto [ranks_per_host, teams] = GetParam();
+  std::barrier<> all(kTurnRanks);
+  std::atomic<std::uint64_t> said{0};
+  Options options = planned(teams);
+  options.planner = "merged";
+  options.fusion_bytes = 64 << 20;
+  options.plan_codecs = "fp16";
+  options.emulate = "alpha=100us,beta=10ns";
+  run_ranks(kTurnRanks, [&](Engine& engine) {
+    Turns turns(engine);
+    for (int i = 0; i < 40; ++i) turns.cycle();
+    bool settled = false;
+    for (int look = 0; look < 30 && !settled; ++look) {
+      all.arrive_and_wait();
+      const std::uint64_t before = engine.stats().control_messages;
+      for (int i = 0; i < 10; ++i) turns.cycle();
+      all.arrive_and_wait();
+      said += engine.stats().control_messages - before;
+      all.arrive_and_wait();
+      settled = said == 0;
+      all.arrive_and_wait();
+      if (engine.rank() == 0) said = 0;
+    }
+    const OrderReport order = engine.stats().order;
+    EXPECT_TRUE(settled && order.planned) << order.reason;
+    EXPECT_EQ(order.known.size(), 3u);
+    all.arrive_and_wait();
+  }, options, ranks_per_host);
 }
 
 INSTANTIATE_TEST_SUITE_P(RanksPerHostAndTeams, AlternatingLive,

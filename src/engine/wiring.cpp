@@ -25,7 +25,8 @@ Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options) {
 }
 
 submit::CodecChoice wire_codecs(const Options& options) {
-  submit::CodecChoice choice{.known = {}, .usual = options.codec, .teams = options.teams};
+  submit::CodecChoice choice{.known = {}, .usual = options.codec, .planned = options.plan_codecs,
+                             .teams = options.teams};
   for (const encode::CodecRow& row : encode::codec_table()) choice.known.push_back(row.name);
   return choice;
 }

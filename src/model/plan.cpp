@@ -40,6 +40,12 @@ std::uint64_t ballot_identity(const Bucket& bucket) {
   return identity_from(hash_text("ballot", hash_bytes(std::as_bytes(std::span(words)))));
 }
 
+std::string_view codec_of(const Bucket& bucket) {
+  const Response& first = bucket.responses.front();
+  if (!first.method.codec.empty()) return first.method.codec;
+  return first.tensors.empty() ? std::string_view() : first.tensors.front().codec;
+}
+
 bool needs_ballot(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
   return first.planned && (first.choice != 0 || bucket.kind != Collective::allreduce ||

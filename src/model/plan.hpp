@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "model/response.hpp"
@@ -35,6 +36,9 @@ std::uint64_t ballot_identity(const Bucket& bucket);
 // Whether members vote on a planned bucket before it moves: where they may have chosen different
 // plans, and where the data cannot carry a vote.
 bool needs_ballot(const Bucket& bucket);
+
+// By which codec its tensors travel: what was planned for it, or what they ask for; "" = none.
+std::string_view codec_of(const Bucket& bucket);
 
 struct Plan {
   std::vector<Bucket> buckets;

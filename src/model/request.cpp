@@ -6,7 +6,7 @@ namespace unisono {
 namespace {
 
 // What most requests have none of.
-constexpr std::uint8_t kUneven = 1, kTeam = 2;
+constexpr std::uint8_t kUneven = 1, kTeam = 2, kPlanCodecs = 4;
 
 }  // namespace
 
@@ -25,8 +25,10 @@ void encode_request(const Request& r, ByteWriter& out) {
   out.put_text(r.codec);
   out.put_text(r.group);
   out.put(r.group_size);
-  out.put(static_cast<std::uint8_t>((r.uneven ? kUneven : 0) | (r.team != 0 ? kTeam : 0)));
+  out.put(static_cast<std::uint8_t>((r.uneven ? kUneven : 0) | (r.team != 0 ? kTeam : 0) |
+                                    (r.plan_codecs.empty() ? 0 : kPlanCodecs)));
   if (r.team != 0) out.put(r.team);
+  if (!r.plan_codecs.empty()) out.put_text(r.plan_codecs);
   out.put(r.board_slots);
   out.put_list(r.members);
 }
@@ -50,16 +52,19 @@ Request decode_request(ByteReader& in) {
   const auto rare = in.get<std::uint8_t>();
   r.uneven = (rare & kUneven) != 0;
   if ((rare & kTeam) != 0) r.team = in.get<std::uint32_t>();
+  if ((rare & kPlanCodecs) != 0) r.plan_codecs = in.get_text();
   r.board_slots = in.get<std::uint64_t>();
   r.members = in.get_list<Rank>();
   const bool is_known = known(r.kind) && static_cast<int>(r.dtype) < kDTypeCount &&
                         static_cast<int>(r.op) < kReduceOpCount;
-  const bool names_no_team = (rare & kTeam) != 0 && r.team == 0;
+  const bool names_nothing = ((rare & kTeam) != 0 && r.team == 0) ||
+                             ((rare & kPlanCodecs) != 0 && r.plan_codecs.empty());
   // A removal names exactly one set; an added set has members.
   const NamesRanks names = traits_of(r.kind).names_ranks;
   const bool names_ranks = names == NamesRanks::none ||
                            (names == NamesRanks::one ? r.members.size() == 1 : !r.members.empty());
-  if (!names_ranks || names_no_team || rare > (kUneven | kTeam) || r.board_slots > INT64_MAX) {
+  if (!names_ranks || names_nothing || rare > (kUneven | kTeam | kPlanCodecs) ||
+      r.board_slots > INT64_MAX) {
     in.fail();
   }
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.

@@ -29,6 +29,8 @@ struct Request {
   SetId set = 0;
   std::int32_t priority = 0;
   std::string codec;
+  // Codecs that a plan may give it where it asks for none: "fp16,bf16"; "" = none.
+  std::string plan_codecs;
   std::uint32_t team = 0;               // whose channel it travels through, from 1; 0 = any
   std::string group;                    // "" = ungrouped
   std::uint32_t group_size = 0;         // how many tensors the group has

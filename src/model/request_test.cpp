@@ -24,6 +24,7 @@ Request full_request() {
   r.priority = -2;
   r.codec = "topk";
   r.team = 3;
+  r.plan_codecs = "fp16,bf16";
   r.group = "block1";
   r.group_size = 4;
   r.uneven = true;

@@ -57,10 +57,17 @@ struct OrderCounts {
 };
 
 // How far an order that plans has come, for people.
+struct KnownBucket {
+  std::string first;                    // its first tensor
+  std::uint64_t tensors = 0, bytes = 0;
+  BucketMethod method;
+  std::string reason;                   // on the member that chose it; else empty
+};
 struct KnownPlan {
   std::string first;                    // a tensor of its first bucket
   std::uint64_t tensors = 0, buckets = 0;
   std::uint64_t iterations = 0;         // that followed it
+  std::shared_ptr<const std::vector<KnownBucket>> methods;  // by bucket
 };
 struct OrderState {
   bool planned = false;                 // the order of steps is fixed, and nobody is asked

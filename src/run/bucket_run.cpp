@@ -189,7 +189,7 @@ Nanos BucketRun::emulated() const {
   const auto wire = parse_emulated_wire(options->emulate);
   UNISONO_CHECK(wire.has_value());
   std::size_t bytes = bucket_.bytes;
-  const encode::Codec* codec = encode::find_codec(tensors_.front().request->codec);
+  const encode::Codec* codec = encode::find_codec(codec_of(bucket_));
   if (bucket_.kind == Collective::allreduce && codec != nullptr) {
     bytes = codec->wire_bytes(bucket_.dtype, bytes / size_of(bucket_.dtype));
   }

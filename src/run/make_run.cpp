@@ -3,6 +3,8 @@
 #include "run/make_run.hpp"
 
 #include "base/data/text.hpp"
+#include "model/options/choices.hpp"
+#include "model/options/registry.hpp"
 #include "move/local/local.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/row_split.hpp"
@@ -70,8 +72,15 @@ bool moves_direct(const RunParts& parts, const encode::Codec& codec) {
   return move::runs_direct(parts.choice.algorithm, context, bucket.dtype, bucket.bytes);
 }
 
+// What was planned for the bucket comes before what its channel has tried.
 Choice choose(const RunParts& parts, const encode::Codec& codec) {
   const Bucket& bucket = parts.bucket;
+  const std::string_view planned = bucket.responses.front().method.algorithm;
+  if (!planned.empty()) {
+    // The choice outlives the bucket's text.
+    const auto* row = find_row(kAllreduceChoices, planned);
+    return {row == nullptr ? algorithm_of(*parts.context.options) : row->name};
+  }
   if (parts.context.selector == nullptr) return {algorithm_of(*parts.context.options)};
   const DType wire = codec.wire_dtype(bucket.dtype);
   return parts.context.selector->choose(
@@ -82,9 +91,10 @@ Choice choose(const RunParts& parts, const encode::Codec& codec) {
 
 std::unique_ptr<BucketRun> make_kind(RunParts parts) {
   const Request& first = parts.bucket.responses.front().tensors.front();
-  const encode::Codec* codec = encode::find_codec(first.codec);
+  const std::string name(codec_of(parts.bucket));
+  const encode::Codec* codec = encode::find_codec(name);
   if (codec == nullptr) {
-    Status why(Code::internal, cat("the ranks agreed on codec '", first.codec, "' for '",
+    Status why(Code::internal, cat("the ranks agreed on codec '", name, "' for '",
                                    first.name, "', which this rank does not have; run the same "
                                    "version everywhere"));
     return std::make_unique<RefusedRun>(std::move(parts), std::move(why));

@@ -67,6 +67,9 @@ void Run::make_requests() {
     request.dtype = tensor.bytes % 4 == 0 ? DType::f32 : DType::u8;
     request.shape = {tensor.bytes / static_cast<std::int64_t>(size_of(request.dtype))};
     request.priority = tensor.priority;
+    if (request.dtype == DType::f32 && settings_.plan_codecs != "none") {
+      request.plan_codecs = settings_.plan_codecs;
+    }
     if (groups == 0) continue;
     const std::size_t group = i * groups / count;
     const auto first = [&](std::size_t g) { return (g * count + groups - 1) / groups; };

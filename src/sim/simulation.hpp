@@ -37,6 +37,7 @@ struct SimSettings {
   std::string pacing = "event";
   std::string planner = "threshold";    // of rounds, and of the plans that topo and auto make
   std::int64_t fusion_bytes = 64 << 20;
+  std::string plan_codecs = "none";     // that plans may choose for their buckets: "fp16,bf16"
   int groups = 0;                       // tensors submitted as this many groups; 0 = ungrouped
   bool shuffle = true;                  // ranks submit neighbouring tensors in different orders
   bool keep_rounds = false;             // SimResult::rounds

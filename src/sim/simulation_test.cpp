@@ -91,6 +91,17 @@ TEST(Simulation, TopoSendsNothingOnceItHasLearned) {
   EXPECT_EQ(r.control_bytes, 0);
 }
 
+// Its only bucket is on its way for longer than the second that topo_patience_s is.
+TEST(Simulation, TopoPlansLongStepsAsSoonAsShortOnes) {
+  SimSettings s = small("topo");
+  s.planner = "single";
+  s.network = parse_network("1gbe").value();
+  const SimResult r = run(s);
+  EXPECT_TRUE(r.failure.ok()) << r.failure.to_string();
+  EXPECT_GT(r.exposed_ms, 1000);
+  EXPECT_EQ(r.control_messages, 0);
+}
+
 TEST(Simulation, ThePlansOfTopoAreArrangedByThePlanner) {
   SimSettings s = small("topo");
   s.network = parse_network("10gbe").value();
@@ -124,6 +135,11 @@ TEST(Simulation, APlanThatIsFollowedTakesWhatTheTimelineSays) {
       EXPECT_EQ(events.buckets, timeline.buckets) << network << " " << planner;
       EXPECT_NEAR(events.step_ms, timeline.step_ms, 0.01 * timeline.step_ms)
           << network << " " << planner;
+      s.plan_codecs = "fp16";
+      const SimResult encoded = run(s), said = timeline_step(s).value();
+      EXPECT_NEAR(encoded.step_ms, said.step_ms, 0.01 * said.step_ms) << network << " " << planner;
+      EXPECT_LE(encoded.step_ms, 1.001 * events.step_ms) << network << " " << planner;
+      s.plan_codecs = "none";
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/data/text.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::submit {
 namespace {
@@ -104,6 +105,32 @@ Result<std::string> choose_codec(const Operation& operation, const Settings& set
   return encodes && name != "none" ? std::string(name) : std::string();
 }
 
+// A tensor that names a codec, "none" too, keeps it. Lists that name the same codecs become the same
+// text.
+Result<std::string> choose_plan_codecs(const Operation& operation, const Settings& settings,
+                                       const CodecChoice& codecs) {
+  const auto asked =
+      split_list(settings.plan_codecs.empty() ? codecs.planned : settings.plan_codecs);
+  for (const std::string_view name : asked) {
+    if (std::find(codecs.known.begin(), codecs.known.end(), name) == codecs.known.end()) {
+      return wrong(operation, cat("unknown codec '", name, "' in plan_codecs; there are: ",
+                                  join_text(codecs.known)));
+    }
+  }
+  const bool wide = operation.dtype == DType::f32 || operation.dtype == DType::f64;
+  const bool adds = settings.op == ReduceOp::sum || settings.op == ReduceOp::average;
+  if (!traits_of(operation.kind).encodes || !wide || !adds || !settings.codec.empty() ||
+      codecs.usual != "none") {
+    return std::string();
+  }
+  std::vector<std::string_view> chosen;
+  for (const std::string_view name : codecs.known) {
+    const bool named = std::find(asked.begin(), asked.end(), name) != asked.end();
+    if (named && name != "none") chosen.push_back(name);
+  }
+  return join_text(chosen, ",");
+}
+
 }  // namespace
 
 Status check_open_to_callers(const Operation& operation) {
@@ -153,6 +180,9 @@ Result<Request> make_request(const Operation& operation, const Settings& setting
   auto codec = choose_codec(operation, settings, codecs);
   if (!codec) return codec.status();
   request.codec = std::move(*codec);
+  auto plan_codecs = choose_plan_codecs(operation, settings, codecs);
+  if (!plan_codecs) return plan_codecs.status();
+  request.plan_codecs = std::move(*plan_codecs);
   if (traits_of(operation.kind).carries_data) {
     if (auto status = check_tensor(operation, settings); !status) return status;
     request.dtype = operation.dtype;

@@ -19,6 +19,7 @@ namespace unisono::submit {
 struct CodecChoice {
   std::vector<std::string_view> known = {"none"};
   std::string_view usual = "none";
+  std::string_view planned = "none";    // those that plans may choose, for calls that do not say
   std::int64_t teams = 1;               // that a call may name
 };
 

@@ -117,6 +117,30 @@ TEST(FrontDoor, AskingForNoneIsAskingForNothing) {
   EXPECT_EQ(gathered.value().codec, "");
 }
 
+TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {
+  const CodecChoice codecs{{"none", "fp16", "bf16"}, "none", "bf16, fp16"};
+  const auto allowed = [&](Settings settings, DType dtype = DType::f32,
+                           Collective kind = Collective::allreduce) {
+    Operation operation = tensor(kind);
+    operation.dtype = dtype;
+    const auto request = make_request(operation, settings, &kTwo, codecs);
+    EXPECT_TRUE(request.ok()) << request.status().to_string();
+    return request.value().plan_codecs;
+  };
+  EXPECT_EQ(allowed({}), "fp16,bf16") << "in one order, so that ranks agree";
+  EXPECT_EQ(allowed({.plan_codecs = "bf16"}), "bf16");
+  EXPECT_EQ(allowed({.plan_codecs = "none"}), "");
+  EXPECT_EQ(allowed({.codec = "none"}), "") << "who names a codec keeps it";
+  EXPECT_EQ(allowed({.codec = "fp16"}), "");
+  EXPECT_EQ(allowed({.op = ReduceOp::max}), "");
+  EXPECT_EQ(allowed({}, DType::i32), "");
+  EXPECT_EQ(allowed({}, DType::f16), "");
+  EXPECT_EQ(allowed({}, DType::f32, Collective::allgather), "");
+  EXPECT_NE(refusal(tensor(Collective::allreduce), {.plan_codecs = "fp16,morse"}, &kTwo, codecs)
+                .find("unknown codec 'morse' in plan_codecs"),
+            std::string::npos);
+}
+
 TEST(FrontDoor, OnlyUnevenSplitsAreUneven) {
   const auto even = make_request(tensor(Collective::alltoall), {.splits = {4, 4}}, &kTwo);
   const auto uneven = make_request(tensor(Collective::alltoall), {.splits = {3, 5}}, &kTwo);

@@ -54,7 +54,7 @@ struct Line {
   std::string model, trace, network = "10gbe", emulate = "off", device, granularity = "tensors";
   std::vector<std::string> stragglers, kills, partitions;
   std::string fusion_bytes = "64M", engine = "auto";
-  double compute_ms = 0, cycle_ms = 1, batch = 0;
+  double compute_ms = 0, cycle_ms = 1, batch = 0, codec_ns = -1;
   bool at_end = false;
   std::vector<int> hosts;
   int nics = 0, hosts_per_switch = 0;
@@ -84,6 +84,10 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--planner", s.planners, "planners, or all")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--plan-codecs", s.base.plan_codecs, "that plans may choose: fp16,bf16")
+      ->capture_default_str();
+  app.add_option("--codec-ns", line.codec_ns, "to encode and decode a byte, in ns (default 0.25)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--engine", line.engine, "events, timeline, or auto: what the planners need")
       ->check(CLI::IsMember({"auto", "events", "timeline"}))
       ->capture_default_str();
@@ -352,6 +356,8 @@ Status finish(const Line& line, const std::string& of_events, SimulateSettings& 
   auto network = network_named(line.network, several);
   if (!network.ok()) return network.status();
   s.base.network = std::move(network.value());
+  if (line.codec_ns >= 0) s.base.network.codec_ns_per_byte = line.codec_ns;
+  if (Status bad = Options().set("plan_codecs", s.base.plan_codecs); !bad.ok()) return bad;
   const auto emulated = parse_emulated_wire(line.emulate);
   if (!emulated) return wrong(cat("--emulate ", line.emulate, ": write alpha=0.5ms,beta=8ns"));
   s.base.network.launch_us += 1e6 * emulated->alpha_s;

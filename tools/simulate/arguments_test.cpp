@@ -217,6 +217,15 @@ TEST(SimulateArguments, AnEmulatedNetworkIsOnTopOfTheOther) {
   EXPECT_THAT(simulate_complaint(for_tiny({"--emulate", "slow"})), HasSubstr("--emulate slow"));
 }
 
+TEST(SimulateArguments, PlansMayHaveCodecs) {
+  const auto base =
+      simulate_settings(for_tiny({"--plan-codecs", "fp16,bf16", "--codec-ns", "0.5"})).base;
+  EXPECT_EQ(base.plan_codecs, "fp16,bf16");
+  EXPECT_DOUBLE_EQ(base.network.codec_ns_per_byte, 0.5);
+  EXPECT_THAT(simulate_complaint(for_tiny({"--plan-codecs", "morse"})), HasSubstr("morse"));
+  EXPECT_THAT(simulate_complaint(for_tiny({"--codec-ns", "1"})), HasSubstr("--plan-codecs"));
+}
+
 TEST(SimulateArguments, StragglersKillsAndPartitionsAreRead) {
   const sim::Faults faults =
       simulate_settings(for_tiny({"--straggler", "3=1.5", "--straggler", "0=2", "--kill", "7@0.5",

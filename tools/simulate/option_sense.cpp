@@ -49,13 +49,14 @@ const Needs kNeeds[] = {
     {"--oversleep-ms", {"--oversleep-probability"}},
     {"--oversleep-probability", {"--oversleep-ms"}},
     {"--delay-ms", {"--delay", "--reorder"}},
+    {"--codec-ns", {"--plan-codecs"}},
 };
 
 // What is about compute and its threads, of which ranks that share cores have none.
 constexpr std::string_view kOfCompute[] = {
     "--jitter", "--stall-probability", "--stall-ms", "--displaced-per-ms", "--straggler",
     "--oversleep-probability", "--oversleep-ms", "--scp", "--busy-threads", "--cores-per-rank",
-    "--compute-ms", "--at-end", "--data-queue"};
+    "--compute-ms", "--at-end", "--data-queue", "--plan-codecs"};
 
 // What happens to a thread that spins.
 constexpr std::string_view kOfSpinning[] = {"--scp", "--busy-threads", "--cores-per-rank",

@@ -52,12 +52,13 @@ std::string batch_text(const SimulateSettings& settings) {
 }
 
 ordered_json row_json(int ranks, const std::string& order, const std::string& pacing,
-                      const std::string& planner, const sim::SimResult& r) {
+                      const std::string& planner, const sim::SimResult& r,
+                      const std::string& codecs = "none") {
   ordered_json row{{"ranks", ranks},
                    {"order", order},
                    {"pacing", pacing},
                    {"planner", planner},
-                   {"codec", "none"},
+                   {"codec", codecs},
                    {"step_ms", r.step_ms},
                    {"exposed_ms", r.exposed_ms},
                    {"control_messages", r.control_messages},
@@ -239,7 +240,8 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
 std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   ordered_json results = ordered_json::array();
   for (const SimulatedRow& row : rows) {
-    results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result));
+    results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result,
+                                settings.base.plan_codecs));
     add_seeds(settings, row, results.back());
   }
   const sim::SimSettings& base = settings.base;

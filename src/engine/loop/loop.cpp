@@ -70,15 +70,15 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   parts_.publish_sets(table_);
   if (members.me < 0) return;
   auto channels = open_channels(id, members, board_slots);
-  const auto costs = std::make_shared<PlanCosts>();
+  const auto costs = std::make_shared<PlanCosts>(*parts_.shared.options, *parts_.shared.clock);
   const move::LocalTeam* team = channels.front()->team.get();
   order::OrderSettings settings = order_settings(id, *parts_.shared.options);
-  settings.arranger = make_plan_arranger(*parts_.shared.options, costs,
-                                         team == nullptr ? 0 : team->window_max());
+  settings.channels = static_cast<std::uint32_t>(channels.size());
+  settings.arranger = make_plan_arranger(
+      *parts_.shared.options, costs, team == nullptr ? 0 : team->window_max(), settings.channels);
   settings.bucket_bytes_max = std::min(
       settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
   settings.graphs = parts_.shared.graphs;
-  settings.channels = static_cast<std::uint32_t>(channels.size());
   auto order = order::make_order(parts_.shared.options->order, members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{

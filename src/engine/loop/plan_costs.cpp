@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "encode/codec_rate.hpp"
+#include "model/options/emulated_wire.hpp"
+#include "model/options/option_values.hpp"
 #include "plan/iteration/graph.hpp"
 
 namespace unisono::engine {
@@ -12,32 +15,118 @@ namespace {
 // Before anything was measured: what shared memory typically takes, at 4 GB/s.
 constexpr double kMemoryLatency_s = 1e-5, kMemoryPerByte_s = 0.25e-9;
 
-std::unique_ptr<plan::SizeCost> costs_now(const PlanCosts& costs) {
-  const auto model = [&](std::int64_t bytes) {
-    const double predicted =
-        costs.selector == nullptr ? 0 : costs.selector->predict_s(static_cast<std::size_t>(bytes));
-    return predicted > 0 ? predicted
-                         : kMemoryLatency_s + kMemoryPerByte_s * static_cast<double>(bytes);
-  };
+run::Selector::Prediction predict(const PlanCosts& costs, DType wire, std::int64_t bytes,
+                                  bool encoded) {
+  run::Selector::Prediction made;
+  if (costs.selector != nullptr) {
+    made = costs.selector->predict(
+        {.dtype = wire, .bytes = static_cast<std::size_t>(bytes), .encoded = encoded});
+  }
+  if (made.seconds <= 0) {
+    made.seconds = kMemoryLatency_s + kMemoryPerByte_s * static_cast<double>(bytes) +
+                   parse_emulated_wire(costs.options.emulate)
+                       ->seconds(static_cast<std::size_t>(bytes));
+  }
+  return made;
+}
+
+plan::PointsCost cost_of(const run::MoveTimes& times, const run::MoveTimes::Model& model) {
   std::vector<plan::PointsCost::Point> points;
-  for (const auto& [bytes, seconds] : costs.times.points(model)) points.push_back({bytes, seconds});
-  return std::make_unique<plan::PointsCost>(std::move(points));
+  for (const auto& [bytes, seconds] : times.points(model)) points.push_back({bytes, seconds});
+  return plan::PointsCost(std::move(points));
+}
+
+plan::PointsCost plain_cost(const PlanCosts& costs) {
+  return cost_of(costs.times, [&](std::int64_t bytes) {
+    return predict(costs, DType::f32, bytes, false).seconds;
+  });
+}
+
+plan::MethodCost as_they_are(std::shared_ptr<const PlanCosts> costs) {
+  plan::MethodCost made;
+  made.transfer = std::make_unique<plan::PointsCost>(plain_cost(*costs));
+  made.algorithm = [costs](DType dtype, std::int64_t bytes) {
+    auto found = predict(*costs, dtype, bytes, false);
+    return plan::MethodCost::Algorithm{std::string(found.algorithm), std::move(found.reason)};
+  };
+  return made;
+}
+
+// A bucket is encoded when its channel takes it up, and decoded before the channel takes up the
+// next one. So both are part of how long it keeps the channel busy, and of what is measured; before any
+// was, it should take what a bucket of the encoded size does and the time of the codec.
+plan::MethodCost encoded_by(std::shared_ptr<const PlanCosts> costs, const encode::Codec& codec,
+                            DType dtype) {
+  const DType wire = codec.wire_dtype(dtype);
+  const auto wire_bytes = [&codec, dtype](std::int64_t bytes) {
+    return static_cast<std::int64_t>(
+        codec.wire_bytes(dtype, static_cast<std::size_t>(bytes) / size_of(dtype)));
+  };
+  const PlanCosts::CodecKey key{codec.name(), dtype};
+  const double codec_s = costs->codec_per_byte(key);
+  const plan::PointsCost plain = plain_cost(*costs);
+  const auto model = [&](std::int64_t bytes) {
+    const std::int64_t sent = wire_bytes(bytes);
+    const double off = plain.seconds(sent) / predict(*costs, DType::f32, sent, false).seconds;
+    return off * predict(*costs, wire, sent, true).seconds + codec_s * static_cast<double>(bytes);
+  };
+  static const run::MoveTimes kNothing;
+  const auto known = costs->encoded.find(key);
+  plan::MethodCost made;
+  made.transfer = std::make_unique<plan::PointsCost>(
+      cost_of(known == costs->encoded.end() ? kNothing : known->second, model));
+  made.algorithm = [costs, wire, wire_bytes](DType, std::int64_t bytes) {
+    auto found = predict(*costs, wire, wire_bytes(bytes), true);
+    return plan::MethodCost::Algorithm{std::string(found.algorithm), std::move(found.reason)};
+  };
+  return made;
+}
+
+plan::CostsNow costs_now(std::shared_ptr<const PlanCosts> costs) {
+  return [costs = std::move(costs)](std::string_view name, DType dtype) -> plan::MethodCost {
+    if (name.empty()) return as_they_are(costs);
+    const encode::Codec* codec = encode::find_codec(name);
+    if (codec == nullptr || codec->wire_dtype(dtype) == dtype) return {};
+    return encoded_by(costs, *codec, dtype);
+  };
 }
 
 }  // namespace
 
+PlanCosts::PlanCosts(const Options& with, const Clock& clock) : options(with), clock_(clock) {
+  if (options.deterministic) return;
+  for (const std::string_view name : split_list(options.plan_codecs)) {
+    if (name != "none") codec_per_byte({std::string(name), DType::f32});
+  }
+}
+
+double PlanCosts::codec_per_byte(const CodecKey& key) const {
+  const auto known = per_byte_.find(key);
+  if (known != per_byte_.end()) return known->second;
+  const encode::Codec* codec = encode::find_codec(key.first);
+  const double found = codec == nullptr ? 0 : encode::seconds_per_byte(*codec, key.second, clock_);
+  return per_byte_[key] = found;
+}
+
+void PlanCosts::note(const Bucket& bucket, Nanos busy, run::MoveTimes::Sample sample) {
+  const std::string& codec = bucket.responses.front().method.codec;
+  run::MoveTimes& noted = codec.empty() ? times : encoded[{codec, bucket.dtype}];
+  noted.note(bucket.bytes, busy, sample);
+}
+
 std::shared_ptr<const IterationArranger> make_plan_arranger(const Options& options,
                                                             std::shared_ptr<const PlanCosts> costs,
-                                                            std::size_t window_max) {
+                                                            std::size_t window_max,
+                                                            std::uint32_t channels) {
   if (options.deterministic) return nullptr;
   plan::IterationSettings settings;
   settings.fusion_bytes = options.fusion_bytes;
+  settings.channels = channels;
   if (window_max > 0) {
     settings.bucket_bytes_max = static_cast<std::int64_t>(
         std::min(window_max, static_cast<std::size_t>(INT64_MAX)));
   }
-  return plan::make_arranger(options.planner, settings,
-                             [costs = std::move(costs)] { return costs_now(*costs); });
+  return plan::make_arranger(options.planner, settings, costs_now(std::move(costs)));
 }
 
 }  // namespace unisono::engine

@@ -22,7 +22,12 @@ void SetRunner::report_order(bool planned, Time now) {
   reported_at_ = now;
   std::vector<PlanReport> known;
   for (order::KnownPlan& plan : state.known) {
-    known.push_back({std::move(plan.first), plan.tensors, plan.buckets, plan.iterations});
+    known.push_back({std::move(plan.first), plan.tensors, plan.buckets, plan.iterations, {}});
+    for (const order::KnownBucket& bucket : *plan.methods) {
+      known.back().methods.push_back({bucket.first, bucket.tensors, bucket.bytes,
+                                      bucket.method.channel, bucket.method.codec,
+                                      bucket.method.algorithm, bucket.reason});
+    }
   }
   if (state.reason.empty()) state.reason = "this strategy negotiates every step";
   parts_.shared->order_reports->set({.strategy = std::string(parts_.order->name()),
@@ -96,9 +101,8 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters::add(counters.move_ns, ns(moved - joined));
   observe::Counters::add(counters.unpack_ns, ns(done - moved));
   if (run.bucket().kind == Collective::allreduce) {
-    parts_.costs->times.note(run.bucket().bytes, channel.packed - channel.begun + (done - joined),
-                             run::MoveTimes::sample_of(run.local(),
-                                                       run.planned() && !run.settled()));
+    parts_.costs->note(run.bucket(), channel.packed - channel.begun + (done - joined),
+                       run::MoveTimes::sample_of(run.local(), run.planned() && !run.settled()));
   }
   run.resolve_tickets(release_);
 }

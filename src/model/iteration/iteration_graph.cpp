@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/iteration/iteration_graph.hpp"
 
+#include <algorithm>
+
 #include "base/data/text.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono {
 
@@ -28,6 +31,28 @@ std::string fault_of(const IterationGraph& graph, const IterationBuckets& bucket
       if (graph.edges.has(from, to) && bucket_of[from] >= bucket_of[to]) {
         return cat("unit ", to, " does not come after unit ", from, ", which it needs");
       }
+    }
+  }
+  return {};
+}
+
+std::string fault_of(const IterationGraph& graph, const IterationBuckets& buckets,
+                     const IterationMethods& methods, std::uint32_t channels) {
+  if (methods.size() != buckets.size()) return "the methods are of other buckets";
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const BucketMethod& method = methods[b].method;
+    const IterationUnit& first = graph.units[buckets[b].front()];
+    if (method.channel >= channels) return cat("there is no channel ", method.channel);
+    if (first.team > 0 && method.channel != (first.team - 1) % channels) {
+      return cat("bucket ", b, " is not in the channel of its team");
+    }
+    if (!first.sums && !(method.algorithm.empty() && method.codec.empty())) {
+      return cat("bucket ", b, " has no method to choose");
+    }
+    const auto allowed = split_list(first.codecs);
+    if (!method.codec.empty() &&
+        std::find(allowed.begin(), allowed.end(), method.codec) == allowed.end()) {
+      return cat("bucket ", b, " may not be encoded by ", method.codec);
     }
   }
   return {};

@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/iteration/bucket_method.hpp"
+#include "unisono/types.hpp"
+
 namespace unisono {
 
 // A tensor, or a group that travels as one.
@@ -20,6 +23,10 @@ struct IterationUnit {
   std::int32_t priority = 0;            // larger goes first among those ready together
   std::uint32_t kind = 0;               // only units of one kind share a bucket
   bool alone = false;                   // shares with none
+  std::uint32_t team = 0;               // whose channel it travels through, from 1; 0 = any
+  bool sums = false;                    // an allreduce by any of the algorithms
+  DType dtype = DType::f32;
+  std::string codecs = {};              // that may be chosen for it: "fp16,bf16"
 };
 
 // Which unit may be submitted only after which other has ended: a bit for each pair.
@@ -48,6 +55,16 @@ using IterationBuckets = std::vector<std::vector<std::uint32_t>>;  // units, in 
 // may share a bucket in one, and what needs a unit in a later bucket than that.
 std::string fault_of(const IterationGraph& graph, const IterationBuckets& buckets);
 
+// How each of some buckets is to travel, and for people why.
+struct MethodChoice {
+  BucketMethod method;
+  std::string reason;
+};
+using IterationMethods = std::vector<MethodChoice>;
+// The same of the methods of these buckets, on a set with so many channels.
+std::string fault_of(const IterationGraph& graph, const IterationBuckets& buckets,
+                     const IterationMethods& methods, std::uint32_t channels);
+
 // Arranges iterations by the costs it knows when it is asked.
 class IterationArranger {
  public:
@@ -55,8 +72,17 @@ class IterationArranger {
   virtual std::string_view name() const = 0;
   // Empty when the edges form a circle.
   virtual IterationBuckets arrange(const IterationGraph& graph) const = 0;
+  // How the buckets that arrange() gave should travel. Empty: all as their tensors ask for, and in
+  // turn through the channels.
+  virtual IterationMethods methods(const IterationGraph& graph,
+                                   const IterationBuckets& buckets) const {
+    static_cast<void>(graph);
+    static_cast<void>(buckets);
+    return {};
+  }
   // When the last of these buckets would have arrived.
-  virtual double finish_s(const IterationGraph& graph, const IterationBuckets& buckets) const = 0;
+  virtual double finish_s(const IterationGraph& graph, const IterationBuckets& buckets,
+                          const IterationMethods& methods) const = 0;
 };
 
 }  // namespace unisono

@@ -56,6 +56,16 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::vector<std::string_view> split_list(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at != std::string_view::npos;) {
+    const std::size_t comma = text.find(',', at);
+    parts.push_back(trim(text.substr(at, comma == std::string_view::npos ? comma : comma - at)));
+    at = comma == std::string_view::npos ? comma : comma + 1;
+  }
+  return parts;
+}
+
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   text = trim(text);
   std::int64_t number = 0;

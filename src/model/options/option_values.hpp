@@ -9,10 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace unisono {
 
 std::string_view trim(std::string_view text);
+// What stands between the commas, trimmed; of nothing one empty text.
+std::vector<std::string_view> split_list(std::string_view text);
 // "4096", "64K", "64 MiB", "1g": suffixes are powers of 1024, case does not matter.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
 // "64 MiB" when it divides evenly, else the plain number. parse_bytes reads it back.

@@ -37,7 +37,7 @@ TEST(Registry, WhatIsNotThereIsNotFound) {
 
 TEST(Choices, EveryOneIsAllowedAndNothingElse) {
   for (const OptionRow& row : option_table()) {
-    if (row.kind.form != OptionForm::choice) {
+    if (row.kind.form != OptionForm::choice && row.kind.form != OptionForm::choices) {
       EXPECT_TRUE(row.kind.choices.empty()) << row.key;
       continue;
     }
@@ -57,6 +57,17 @@ TEST(Choices, KindsHaveAText) {
   EXPECT_EQ(kind_text({OptionForm::choice, kSome}), "one of auto|first|second");
   EXPECT_EQ(kind_text({OptionForm::count, {}, 2}), "a count from 2");
   EXPECT_EQ(kind_text({OptionForm::bytes}), "bytes");
+  EXPECT_EQ(kind_text({OptionForm::choices, kSome}), "a list of auto|first|second");
+}
+
+TEST(Choices, AListMayNameSeveral) {
+  Options options;
+  EXPECT_EQ(options.plan_codecs, "none");
+  EXPECT_TRUE(options.set("plan-codecs", "fp16, bf16").ok());
+  EXPECT_EQ(options.get("plan_codecs"), "fp16, bf16");
+  EXPECT_TRUE(options.validate().ok());
+  EXPECT_FALSE(options.set("plan_codecs", "fp16,").ok());
+  EXPECT_FALSE(options.set("plan_codecs", "fp16,morse").ok());
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ std::string rowless_shape(const Request& r) {
 std::string op_value(const Request& r) { return std::string(name_of(r.op)); }
 std::string root_value(const Request& r) { return cat(r.root); }
 std::string codec_value(const Request& r) { return r.codec.empty() ? "none" : r.codec; }
+std::string plan_codecs_value(const Request& r) {
+  return r.plan_codecs.empty() ? "none" : r.plan_codecs;
+}
 std::string team_value(const Request& r) { return r.team == 0 ? "any" : cat(r.team); }
 std::string device_value(const Request& r) {
   if (r.device == 0) return "CPU";
@@ -97,6 +100,9 @@ constexpr std::array kFields = {
           "Put the tensor on the same kind of device on every rank."},
     Field{carries_data, codec_value, codec_value, "Mismatched codecs: One rank specified codec ",
           ", but another rank specified codec ", "Choose the same codec on every rank."},
+    Field{carries_data, plan_codecs_value, plan_codecs_value,
+          "Mismatched codecs of plans: One rank allowed plan_codecs ",
+          ", but another rank allowed plan_codecs ", "Allow the same codecs on every rank."},
     Field{carries_data, team_value, team_value, "Mismatched teams: One rank specified team ",
           ", but another rank specified team ", "Name the same team on every rank."},
     Field{is_about_sets, set_value, set_value,

@@ -46,7 +46,12 @@ IterationGraph graph_of(const std::vector<TopoUnit>& units, const std::vector<Ra
     graph.units[i] = {.bytes = bytes_of(unit),
                       .priority = priority_of(unit),
                       .kind = static_cast<std::uint32_t>(kind - kinds.begin()),
-                      .alone = !unit.front().group.empty() && !fuse_groups};
+                      .alone = !unit.front().group.empty() && !fuse_groups,
+                      .team = unit.front().team,
+                      .sums = unit.front().kind == Collective::allreduce &&
+                              unit.front().op != ReduceOp::adasum,
+                      .dtype = unit.front().dtype,
+                      .codecs = unit.front().plan_codecs};
     if (kind == kinds.end()) kinds.push_back(&unit.front());
     for (std::size_t j = 0; j < ranked.size(); ++j) {
       if (i != j && edge(ranked[i].unit, ranked[j].unit)) graph.edges.add(i, j);
@@ -93,16 +98,18 @@ IterationBuckets fill(const IterationGraph& graph, std::size_t bucket_bytes_max)
   return buckets;
 }
 
-// What names no team takes turns with the channels.
+// Where nobody chose, what names no team takes turns with the channels.
 std::shared_ptr<const TopoPlan> plan_of(const std::vector<TopoUnit>& units,
                                         const std::vector<Ranked>& ranked,
-                                        const IterationBuckets& buckets, std::uint32_t channels) {
+                                        const IterationBuckets& buckets, std::uint32_t channels,
+                                        const IterationMethods& chosen = {}) {
   std::vector<std::vector<Request>> planned;
   std::vector<BucketMethod> methods(buckets.size());
   for (const auto& bucket : buckets) {
     const std::uint32_t team = units[ranked[bucket.front()].unit].front().team;
     methods[planned.size()].channel =
         (team > 0 ? team - 1 : static_cast<std::uint32_t>(planned.size())) % channels;
+    if (!chosen.empty()) methods[planned.size()] = chosen[planned.size()].method;
     planned.emplace_back();
     for (const std::uint32_t u : bucket) {
       const TopoUnit& unit = units[ranked[u].unit];
@@ -155,14 +162,17 @@ Arranged arrange(const std::vector<TopoUnit>& units,
   // What a planner got wrong is not followed.
   const bool arranged = !buckets.empty() && fault_of(graph, buckets).empty();
   if (!arranged) buckets = fill(graph, by.bucket_bytes_max);
-  Arranged made{plan_of(units, ranked, buckets, by.channels), {}, {}};
-  if (!arranged) return made;
+  if (!arranged) return {plan_of(units, ranked, buckets, by.channels), {}, {}, {}};
+  IterationMethods methods = by.arranger->methods(graph, buckets);
+  if (!fault_of(graph, buckets, methods, by.channels).empty()) methods.clear();
+  Arranged made{plan_of(units, ranked, buckets, by.channels, methods), {}, {}, {}};
+  for (const MethodChoice& choice : methods) made.reasons.push_back(choice.reason);
   for (const auto& bucket : buckets) {
     for (const std::uint32_t u : bucket) {
       made.unit_of.insert(made.unit_of.end(), units[ranked[u].unit].size(), u);
     }
   }
-  made.iteration = {by.arranger, std::move(graph), std::move(buckets)};
+  made.iteration = {by.arranger, std::move(graph), std::move(buckets), std::move(methods)};
   return made;
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Arranged {
   std::shared_ptr<const TopoPlan> plan;
   ArrangedIteration iteration;          // units in an order of their own
   std::vector<std::uint32_t> unit_of;   // by slot of the plan
+  std::vector<std::string> reasons;     // by bucket: why it travels as it does; may be empty
 };
 struct ArrangeBy {
   std::shared_ptr<const IterationArranger> arranger;  // may be null

@@ -8,6 +8,9 @@
 #include <string>
 
 #include "base/data/hash.hpp"
+#include "model/options/choices.hpp"
+#include "model/options/option_values.hpp"
+#include "model/options/registry.hpp"
 
 namespace unisono::order {
 namespace {
@@ -30,6 +33,16 @@ bool well_formed(const std::vector<Request>& bucket, SetId set) {
   return true;
 }
 
+// Only what its tensors allow may be chosen for a bucket.
+bool well_formed(const BucketMethod& method, const Request& first) {
+  if (method.algorithm.empty() && method.codec.empty()) return true;
+  if (first.kind != Collective::allreduce || first.op == ReduceOp::adasum) return false;
+  const auto allowed = split_list(first.plan_codecs);
+  return (method.algorithm.empty() || find_row(kAllreduceChoices, method.algorithm) != nullptr) &&
+         (method.codec.empty() ||
+          std::find(allowed.begin(), allowed.end(), method.codec) != allowed.end());
+}
+
 // Each operation has rows of as many members as any, or none, as its kind says.
 bool well_formed(const std::vector<std::vector<Request>>& buckets, const PlanRows& rows) {
   std::size_t slot = 0, members = 0;
@@ -49,6 +62,7 @@ bool well_formed(const std::vector<std::vector<Request>>& buckets, const PlanRow
 bool same_settings(const Request& a, const Request& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.device == b.device &&
          a.prescale == b.prescale && a.postscale == b.postscale && a.codec == b.codec &&
+         a.plan_codecs == b.plan_codecs &&
          a.team == b.team && a.set == b.set && (!traits_of(a.kind).has_root || a.root == b.root);
 }
 
@@ -106,6 +120,7 @@ std::uint64_t signature_of(const Request& request, std::span<const std::int64_t>
   mix(std::bit_cast<std::uint64_t>(request.prescale));
   mix(std::bit_cast<std::uint64_t>(request.postscale));
   mix(std::uint64_t{request.team} << 32 | request.group_size);
+  if (!request.plan_codecs.empty()) mix(hash_text(request.plan_codecs));
   if (!request.group.empty()) mix(hash_text(request.group));
   return hash;
 }
@@ -180,6 +195,8 @@ void TopoPlan::encode(ByteWriter& out) const {
   std::size_t slot = 0;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     out.put(methods_[b].channel);
+    out.put_text(methods_[b].algorithm);
+    out.put_text(methods_[b].codec);
     out.put(static_cast<std::uint32_t>(buckets_[b].size()));
     for (const Request& request : buckets_[b]) {
       encode_request(request, out);
@@ -201,6 +218,8 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
   for (std::size_t b = 0; b < count; ++b) {
     auto& bucket = buckets[b];
     methods[b].channel = in.get<std::uint32_t>();
+    methods[b].algorithm = in.get_text();
+    methods[b].codec = in.get_text();
     if (methods[b].channel >= channels) return nullptr;
     const auto size = in.get<std::uint32_t>();
     if (!in.can_hold(size, kRequestBytesMin)) return nullptr;
@@ -210,7 +229,10 @@ std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
       some |= !rows.back().empty();
       if (!names.insert(bucket.back().name).second) return nullptr;
     }
-    if (!in.ok() || !well_formed(bucket, set)) return nullptr;
+    if (!in.ok() || !well_formed(bucket, set) ||
+        !well_formed(methods[b], bucket.front())) {
+      return nullptr;
+    }
   }
   if (!in.finished() || !well_formed(buckets, rows)) return nullptr;
   if (!some) rows.clear();

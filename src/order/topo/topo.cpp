@@ -15,6 +15,7 @@
 #include "order/switch/switchable_mail.hpp"
 #include "order/topo/learn/iteration_learner.hpp"
 #include "order/topo/learn/iteration_balance.hpp"
+#include "order/topo/learn/iteration_beat.hpp"
 #include "order/topo/plans/plan_history.hpp"
 #include "order/topo/plans/plan_library.hpp"
 #include "order/topo/plans/plan_progress.hpp"
@@ -166,6 +167,7 @@ class Topo final : public Order {
 
   void negotiated(Request request, Time now) {
     learn_.submitted(request, now);
+    beat_.submitted(request, now);
     if (request.kind == Collective::join) joining_ = request.name;
     inner_->submit(std::move(request), now);
   }
@@ -306,6 +308,7 @@ class Topo final : public Order {
     plan_.reset();
     level_.restart();
     learn_.interrupt();
+    beat_.restart();
     wanted_ = std::max(1, settings_.learn_steps) << doublings_;
   }
 
@@ -321,9 +324,9 @@ class Topo final : public Order {
       drift = std::make_shared<PlanDrift>(std::move(arranged_.iteration),
                                           std::move(arranged_.unit_of), rules);
     }
-    arranged_ = {};
     learn_.forget(*plan_);
-    library_.add(plan_, std::move(drift));
+    library_.add(plan_, std::move(drift), std::move(arranged_.reasons));
+    arranged_ = {};
     return_doublings_ = 0;
   }
 
@@ -344,7 +347,7 @@ class Topo final : public Order {
     consent_due_ = consent_waits_ = false;
     level_.restart();
     planned_.emplace(library_.plans(), members_.me, next_sequence_,
-                     TopoTimes{policy_.grace, patience_}, now);
+                     TopoTimes{policy_.grace, std::max(patience_, 2 * beat_.shortest())}, now);
     if (talk_.leads()) planned_->watch(library_.drifts());
     history_.begun();
     for (Request& request : unanswered) planned_->submit(std::move(request), now);
@@ -462,6 +465,7 @@ class Topo final : public Order {
   std::optional<PlannedRun> planned_;   // exactly while planned
   std::vector<Response> closing_;       // of the plan before, to be given out
   Nanos patience_;
+  IterationBeat beat_;                  // where steps are long, so is what a member waits for
   std::deque<Given> given_;
   std::uint64_t next_sequence_;
   OrderCounts replaced_;                // of the inner orders before this one

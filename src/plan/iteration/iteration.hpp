@@ -29,6 +29,7 @@ struct IterationTensor {
   // The first tensor with which this one may share a bucket; its own number where it goes alone or
   // begins a bucket. Buckets of all planners keep to it, those of two-phase and priority excepted.
   std::size_t joins_from = 0;
+  std::uint64_t methods = UINT64_MAX;   // a bit for each that may carry it, as all of its bucket
 };
 
 // How a bucket travels. The costs outlive the problem.
@@ -56,6 +57,7 @@ struct IterationSettings {
   // where it would pass it (Horovod).
   bool reach_limit = false;
   bool allow_lossy = false;
+  std::uint32_t channels = 1;           // of live plans
   std::int64_t partition_bytes = 4 << 20;  // of priority
   std::int64_t credit_bytes = 8 << 20;  // of priority: handed to the channel and not yet through
 };

@@ -40,6 +40,7 @@ Arrangement best_of(const IterationProblem& problem, std::span<const std::size_t
     for (std::size_t i = std::max(k, profile.first[j]); i < j; ++i) {
       const std::int64_t bytes = profile.bytes(i, j);
       for (const std::size_t m : usable) {
+        if ((problem.tensors[j - 1].methods >> m & 1) == 0) continue;
         const Method& method = problem.methods[m];
         const double encoded =
             method.encode == nullptr ? ready : ready + method.encode->seconds(bytes);

@@ -39,10 +39,14 @@ Selector::~Selector() {
   if (parts_.explanations != nullptr) parts_.explanations->forget(parts_.set, parts_.channel);
 }
 
-Choice Selector::choose(const Question& question, Time now) {
+SizeClass Selector::class_of(const Question& question) {
   const bool coarse = traits_of(question.kind).reduces && move::rounds_coarsely(question.dtype);
-  const SizeClass of{question.kind, SizeClass::power_of(question.bytes),
-                     coarse ? question.dtype : DType::f32, question.encoded};
+  return {question.kind, SizeClass::power_of(question.bytes),
+          coarse ? question.dtype : DType::f32, question.encoded};
+}
+
+Choice Selector::choose(const Question& question, Time now) {
+  const SizeClass of = class_of(question);
   auto it = states_.find(of);
   if (it == states_.end()) {
     State opened = open(of, question);
@@ -147,19 +151,29 @@ Selector::State Selector::open(const SizeClass& of, const Question& question) co
   return state;
 }
 
-double Selector::predict_s(std::size_t bytes) const {
-  if (!parts_.network->usable || layout_.n < 2) return 0;
-  const SizeClass of{.power = SizeClass::power_of(bytes)};
+Selector::Prediction Selector::predict(const Question& question) const {
+  if (!parts_.network->usable || layout_.n < 2) return {};
+  const std::size_t bytes = question.bytes;
+  const SizeClass of = class_of(question);
   const double emulated_s = parse_emulated_wire(parts_.options->emulate)->seconds(bytes);
+  // Partial sums of 16-bit floats that go from member to member are twice as wide: half of the way.
+  const bool coarse = traits_of(of.kind).reduces && move::rounds_coarsely(question.dtype);
   const auto seconds = [&](std::string_view name) {
-    return emulated_s + corrected(of, name, bytes);
+    const bool widens = coarse && name != "direct" && name != "hierarchical";
+    return emulated_s + corrected(of, name, widens ? bytes + bytes / 2 : bytes);
   };
   const auto known = states_.find(of);
-  if (known != states_.end() && known->second.frozen) return seconds(known->second.chosen);
-  double best = 0;
+  if (known != states_.end() && known->second.frozen) {
+    const State& state = known->second;
+    const bool by_rules = state.candidates.empty();
+    return {seconds(state.chosen), by_rules ? std::string_view() : state.chosen,
+            by_rules ? std::string("algorithm by fixed rules")
+                     : cat(state.chosen, ": ", state.reason)};
+  }
+  Prediction best{.seconds = 0, .algorithm = {}, .reason = "algorithm by trials"};
   for (const std::string_view name :
-       move::algorithm_candidates(of.kind, context_, of.dtype, bytes)) {
-    best = best == 0 ? seconds(name) : std::min(best, seconds(name));
+       move::algorithm_candidates(of.kind, context_, question.dtype, bytes)) {
+    best.seconds = best.seconds == 0 ? seconds(name) : std::min(best.seconds, seconds(name));
   }
   return best;
 }

@@ -80,9 +80,15 @@ class Selector {
   // it does not know.
   int remembered(const Choice& choice) const;
   void learn(const Choice& choice, const TrialResult& result);
-  // What an allreduce of plain floats takes by the algorithm that is likely to carry it, and on the
-  // emulated network if there is one; 0 when nothing was measured.
-  double predict_s(std::size_t bytes) const;
+  // What an allreduce takes by the algorithm that is likely to carry it, and on the emulated network
+  // if there is one; 0 seconds when nothing was measured. No algorithm: trials, or fixed rules, have
+  // yet to say.
+  struct Prediction {
+    double seconds = 0;
+    std::string_view algorithm;
+    std::string reason;
+  };
+  Prediction predict(const Question& question) const;
 
   // How often each candidate of a class is tried. What takes microseconds is easily disturbed, and
   // costs little to repeat.
@@ -111,6 +117,7 @@ class Selector {
     bool frozen = false;
     std::string reason;
   };
+  static SizeClass class_of(const Question& question);
   bool knows_steps() const { return !meetings_.empty(); }
   void note_meeting(double seconds);
   void note_run(State& state, const Choice& choice, const TrialResult& result) const;

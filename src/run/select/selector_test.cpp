@@ -319,8 +319,9 @@ TEST(Selector, PredictsWhatAnEmulatedNetworkAdds) {
   Options slower;
   ASSERT_TRUE(slower.set("emulate", "alpha=1ms,beta=10ns").ok());
   const Chooser plain(4), emulated(4, slower);
-  EXPECT_NEAR(emulated.selector->predict_s(100'000) - plain.selector->predict_s(100'000), 2e-3,
-              1e-12);
+  EXPECT_NEAR(emulated.selector->predict({.bytes = 100'000}).seconds -
+                  plain.selector->predict({.bytes = 100'000}).seconds,
+              2e-3, 1e-12);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cost/algorithms.hpp"
+#include "encode/codec.hpp"
 
 namespace unisono::sim {
 namespace {
@@ -167,6 +168,20 @@ cost::Layout host_layout(int ranks, int ranks_per_host) {
 MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks,
                         int ranks_per_host) {
   return collective(kAllreduces, cost::predict_allreduce, network, bytes, ranks, ranks_per_host, 2);
+}
+
+MoveCost encoded_cost(const Network& network, std::string_view codec, std::int64_t bytes, int ranks,
+                      int ranks_per_host) {
+  const encode::Codec* by = codec.empty() ? nullptr : encode::find_codec(codec);
+  if (by == nullptr) return allreduce_cost(network, bytes, ranks, ranks_per_host);
+  constexpr int kDirectRanksMax = 8;
+  const auto elements = static_cast<std::size_t>(bytes) / size_of(DType::f32);
+  const auto wire = static_cast<std::int64_t>(by->wire_bytes(DType::f32, elements));
+  // One half of an allreduce reduces, the other gathers what is rounded.
+  const std::int64_t sent = ranks <= kDirectRanksMax ? wire : (bytes + wire) / 2;
+  MoveCost cost = allreduce_cost(network, sent, ranks, ranks_per_host);
+  cost.bandwidth_us += 1e-3 * network.codec_ns_per_byte * static_cast<double>(bytes);
+  return cost;
 }
 
 MoveCost reducescatter_cost(const Network& network, std::int64_t bytes, int ranks,

@@ -29,6 +29,10 @@ cost::Layout host_layout(int ranks, int ranks_per_host);
 // Of all data that a rank brings; of a gather, of all parts together. A launch is included. Within
 // one host data goes through memory.
 MoveCost allreduce_cost(const Network& network, std::int64_t bytes, int ranks, int ranks_per_host);
+// The same of so many bytes of float32 that a codec encodes; "" leaves them as they are. Beyond 8
+// ranks partial sums of what a codec has rounded travel as float32, as live.
+MoveCost encoded_cost(const Network& network, std::string_view codec, std::int64_t bytes, int ranks,
+                      int ranks_per_host);
 MoveCost reducescatter_cost(const Network& network, std::int64_t bytes, int ranks,
                             int ranks_per_host);
 MoveCost allgather_cost(const Network& network, std::int64_t bytes, int ranks, int ranks_per_host);

@@ -62,7 +62,7 @@ DataPlane::Round DataPlane::plan(std::span<const Response> responses) {
         flying.bytes += static_cast<std::int64_t>(tensor.bytes());
       }
     }
-    flying.cost = allreduce_cost(network_, flying.bytes, priced_, ranks_per_host_);
+    flying.cost = encoded_cost(network_, codec_of(bucket), flying.bytes, priced_, ranks_per_host_);
     flying.copies_ns = static_cast<std::int64_t>(1e3 * network_.tensor_us * flying.tensors);
   }
   round.buckets = static_cast<int>(plan.buckets.size());

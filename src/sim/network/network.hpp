@@ -33,6 +33,7 @@ struct Network {
   double local_hop_us = 2;
   double launch_us = 10;                // to start a collective
   double tensor_us = 0;                 // to start a tensor's copies into and out of its bucket
+  double codec_ns_per_byte = 0.25;      // of a tensor, to encode it and to decode it again
   double attained = 0.8;                // share of gb_per_s that a large collective reaches
   double emulated_ns_per_byte = 0;      // of a collective's data, on top (the option emulate)
   double reduce_ns_per_byte = -1;       // of a sum; -1: as fast as copying within a host

@@ -3,14 +3,16 @@
 #include "sim/timeline/arranger.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/data/text.hpp"
+#include "model/options/option_values.hpp"
 #include "plan/iteration/graph.hpp"
 
 namespace unisono::sim {
 
-plan::PointsCost sampled_cost(const SimSettings& s, int ranks, PriceOf price) {
+plan::PointsCost sampled_cost(const SimSettings& s, int ranks, const PriceOf& price) {
   std::vector<plan::PointsCost::Point> points;
   const auto most = static_cast<double>(s.workload.bytes());
   for (double at = 1; ; at = std::min(at * 1.0905077326652577, most)) {  // 2^(1/8)
@@ -28,10 +30,26 @@ std::shared_ptr<const IterationArranger> make_sim_arranger(const SimSettings& se
                                                            int ranks) {
   plan::IterationSettings limits;
   limits.fusion_bytes = settings.fusion_bytes;
+  std::map<std::string, plan::PointsCost, std::less<>> costs;
+  costs.emplace("", sampled_cost(settings, ranks, allreduce_cost));
+  for (const std::string_view codec : split_list(settings.plan_codecs)) {
+    if (codec == "none") continue;
+    costs.emplace(codec, sampled_cost(settings, ranks,
+                                      [codec](const Network& network, std::int64_t bytes, int among,
+                                              int ranks_per_host) {
+                                        return encoded_cost(network, codec, bytes, among,
+                                                            ranks_per_host);
+                                      }));
+  }
   return plan::make_arranger(
       settings.planner, limits,
-      [cost = sampled_cost(settings, ranks, allreduce_cost)]() -> std::unique_ptr<plan::SizeCost> {
-        return std::make_unique<plan::PointsCost>(cost);
+      [costs = std::move(costs)](std::string_view codec, DType) {
+        plan::MethodCost made;
+        const auto known = costs.find(codec);
+        if (known != costs.end()) {
+          made.transfer = std::make_unique<plan::PointsCost>(known->second);
+        }
+        return made;
       });
 }
 

@@ -6,6 +6,7 @@
 // Thread: any; values and pure functions.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "model/iteration/iteration_graph.hpp"
@@ -15,11 +16,12 @@
 
 namespace unisono::sim {
 
-using PriceOf = MoveCost (*)(const Network&, std::int64_t bytes, int ranks, int ranks_per_host);
+using PriceOf = std::function<MoveCost(const Network&, std::int64_t bytes, int ranks,
+                                       int ranks_per_host)>;
 
 // A cost that is asked for many times, as points between which it is straight: eight to a doubling,
 // up to all bytes of the workload. Among `ranks`, which may be more than the settings have.
-plan::PointsCost sampled_cost(const SimSettings& settings, int ranks, PriceOf price);
+plan::PointsCost sampled_cost(const SimSettings& settings, int ranks, const PriceOf& price);
 
 // What `order/` asks for every plan that it makes; null for planners that arrange no allreduces of a
 // whole iteration.

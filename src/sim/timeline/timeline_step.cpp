@@ -50,7 +50,7 @@ struct Sent {
   MoveCost cost;                        // of all collectives together
   std::size_t collectives = 0;
 
-  void add(const SimSettings& s, std::int64_t bytes, PriceOf price) {
+  void add(const SimSettings& s, std::int64_t bytes, const PriceOf& price) {
     const MoveCost each = price(s.network, bytes, s.ranks, s.host.ranks_per_host);
     cost.latency_us += each.latency_us;
     cost.bandwidth_us += each.bandwidth_us;
@@ -70,33 +70,46 @@ Sent sent_by(const SimSettings& s, const plan::Arrangement& made) {
     for (std::size_t i = bucket.begin; i < bucket.end; ++i) bytes += s.workload.tensors[i].bytes;
     return bytes;
   };
-  const PriceOf whole = made.gathers.empty() ? allreduce_cost : reducescatter_cost;
+  const PriceOf whole = made.gathers.empty() ? PriceOf(allreduce_cost) : PriceOf(reducescatter_cost);
   for (const plan::TimedBucket& bucket : made.buckets) sent.add(s, bytes_of(bucket), whole);
   for (const plan::TimedBucket& gather : made.gathers) sent.add(s, bytes_of(gather), allgather_cost);
   return sent;
 }
 
-// As the engine sends what a schedule hands over: parts of tensors, small ones joined (graph.hpp).
-Sent sent_by_urgency(const SimSettings& s, const plan::SizeCost& transfer) {
+// As the engine sends what is handed over, arranged by its own planner (graph.hpp): with priority
+// parts of tensors, small ones joined; and with codecs where they help.
+Sent sent_by_arranger(const SimSettings& s, const plan::SizeCost& transfer) {
   IterationGraph graph;
   for (const WorkloadTensor& part : s.workload.tensors) {
     graph.units.push_back({.ready_ns = to_ns(part.ready_us), .bytes = part.bytes,
-                           .priority = part.priority});
+                           .priority = part.priority, .sums = true,
+                           .codecs = s.plan_codecs == "none" ? std::string() : s.plan_codecs});
   }
   graph.edges = IterationEdges(graph.units.size());
   Sent sent;
   sent.arrival_s.resize(graph.units.size());
-  sent.each_by_itself = true;
+  sent.each_by_itself = s.planner == "priority";
   double free_s = 0;
-  for (const auto& bucket : make_sim_arranger(s, s.ranks)->arrange(graph)) {
+  const auto arranger = make_sim_arranger(s, s.ranks);
+  const IterationBuckets buckets = arranger->arrange(graph);
+  const IterationMethods methods = arranger->methods(graph, buckets);
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const auto& bucket = buckets[b];
+    const std::string& codec = methods[b].method.codec;
+    const auto price = [&](const Network& network, std::int64_t of, int ranks, int each) {
+      return encoded_cost(network, codec, of, ranks, each);
+    };
     std::int64_t bytes = 0, ready_ns = 0;
     for (const std::uint32_t unit : bucket) {
       bytes += graph.units[unit].bytes;
       ready_ns = std::max(ready_ns, graph.units[unit].ready_ns);
     }
-    free_s = std::max(free_s, 1e-9 * static_cast<double>(ready_ns)) + transfer.seconds(bytes);
+    const double seconds =
+        codec.empty() ? transfer.seconds(bytes)
+                      : 1e-6 * price(s.network, bytes, s.ranks, s.host.ranks_per_host).total_us();
+    free_s = std::max(free_s, 1e-9 * static_cast<double>(ready_ns)) + seconds;
     for (const std::uint32_t unit : bucket) sent.arrival_s[unit] = free_s;
-    sent.add(s, bytes, allreduce_cost);
+    sent.add(s, bytes, price);
   }
   return sent;
 }
@@ -169,10 +182,14 @@ bool only_on_timeline(std::string_view planner) {
 Result<SimResult> timeline_step(const SimSettings& s) {
   if (Status bad = check_timeline(s); !bad.ok()) return bad;
   const plan::PointsCost transfer = sampled_cost(s, s.ranks, allreduce_cost);
-  if (s.planner == "priority") {
+  // What is no allreduce of the engine's has no codec, and groups are planned as they are here.
+  const bool encodes = s.plan_codecs != "none" && s.planner != "groups" &&
+                       !only_on_timeline(s.planner);
+  if (s.planner == "priority" || encodes) {
     SimSettings parts = s;
     parts.workload = as_submitted(s.workload, s.planner);
-    return summary(parts, sent_by_urgency(parts, transfer));
+    if (s.planner.starts_with("merged")) parts.fusion_bytes = INT64_MAX;  // as without codecs
+    return summary(parts, sent_by_arranger(parts, transfer));
   }
   const plan::PointsCost scatter = sampled_cost(s, s.ranks, reducescatter_cost);
   const plan::PointsCost gather = sampled_cost(s, s.ranks, allgather_cost);

@@ -95,6 +95,22 @@ TEST(Timeline, MergedIsNeverSlowerThanWhatAlsoWaitsForAll) {
   }
 }
 
+TEST(Timeline, CodecsThatPlansMayChooseHelpWhereBytesCountAndNeverHurt) {
+  for (const char* planner : {"wfbp", "single", "threshold", "merged-greedy", "merged", "priority"}) {
+    for (const char* network : {"1gbe", "infiniband-edr"}) {
+      SimSettings s = resnet(planner, 8, network);
+      s.fusion_bytes = INT64_MAX;
+      const double plain = timed(s).step_ms;
+      s.plan_codecs = "fp16,bf16";
+      const double chosen = timed(s).step_ms;
+      EXPECT_LE(chosen, plain * (1 + 1e-3)) << planner << ", " << network;
+      EXPECT_LT(chosen, (network == std::string("1gbe") ? 0.9 : 1.002) * plain) << planner;
+      s.network.codec_ns_per_byte = 1000;
+      EXPECT_NEAR(timed(s).step_ms, plain, 1e-3 * plain) << planner << ": none wins";
+    }
+  }
+}
+
 TEST(Timeline, EveryPlannerExplainsWhatIsExposed) {
   for (const std::string_view planner : timeline_planners()) {
     const SimResult r = timed(resnet(planner, 64, "1gbe"));

@@ -47,7 +47,8 @@ constexpr double kScaleMin = 1e-4, kScaleMax = 100;
 
 struct StepLine {
   std::string model, trace, device, granularity = "tensors";
-  std::string planners = "all", order = "topo", pacing, transport, integrity, fusion_bytes, emulate;
+  std::string planners = "all", order = "topo", pacing, transport, integrity, fusion_bytes, emulate,
+      plan_codecs;
   std::vector<std::string> set;
   double compute_ms = 0;
 };
@@ -79,6 +80,8 @@ void describe_step(CLI::App& app, StepLine& line, StepSettings& s) {
   app.add_option("--integrity", line.integrity, "auth or plain");
   app.add_option("--fusion-bytes", line.fusion_bytes, "of the planner threshold");
   app.add_option("--emulate", line.emulate, "alpha=0.5ms,beta=8ns: a slower network on top");
+  app.add_option("--plan-codecs", line.plan_codecs,
+                 "fp16,bf16: codecs that plans may choose where a bucket ends sooner");
   app.add_option("--set", line.set, "any option as key=value (see: unisono options); repeatable")
       ->allow_extra_args(false);
   app.add_option("-n,--np,--num-proc,--ranks", s.ranks, "how many to start here; 2 by default")
@@ -165,7 +168,8 @@ Status read_options(const StepLine& line, StepSettings& s) {
   const std::pair<const char*, const std::string*> named[] = {
       {"order", &line.order},         {"pacing", &line.pacing},
       {"transport", &line.transport}, {"integrity", &line.integrity},
-      {"fusion_bytes", &line.fusion_bytes}, {"emulate", &line.emulate}};
+      {"fusion_bytes", &line.fusion_bytes}, {"emulate", &line.emulate},
+      {"plan_codecs", &line.plan_codecs}};
   for (const auto& [key, value] : named) {
     if (!value->empty()) s.options.emplace_back(key, *value);
   }

@@ -48,12 +48,14 @@ TEST(StepArguments, AllMeansThosePlannersThatAreYetToComeToo) {
 TEST(StepArguments, OptionsOfTheEngineGoToTheEngine) {
   const auto parsed = parse_step_arguments(
       {"--model", "tiny", "--order", "cache", "--integrity", "plain", "--fusion-bytes", "2M",
-       "--emulate", "alpha=0.5ms,beta=8ns", "--set", "tree_radix=4", "--transport", "tcp"});
+       "--emulate", "alpha=0.5ms,beta=8ns", "--set", "tree_radix=4", "--transport", "tcp",
+       "--plan-codecs", "fp16"});
   ASSERT_EQ(parsed.exit_code, -1);
   EXPECT_THAT(parsed.settings.options,
               ElementsAre(Pair("order", "cache"), Pair("transport", "tcp"),
                           Pair("integrity", "plain"), Pair("fusion_bytes", "2M"),
-                          Pair("emulate", "alpha=0.5ms,beta=8ns"), Pair("tree_radix", "4")));
+                          Pair("emulate", "alpha=0.5ms,beta=8ns"), Pair("plan_codecs", "fp16"),
+                          Pair("tree_radix", "4")));
 }
 
 TEST(StepArguments, WhatCannotBeIsRefusedWithItsReason) {

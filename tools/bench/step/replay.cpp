@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -163,7 +164,7 @@ Status StepReplay::check() const {
     const std::span<const float> result = out(i);
     for (std::size_t j = 0; j < result.size(); ++j) {
       const float wanted = sums[j % kPeriod] + (j % kTouchedEvery == 0 ? more : 0);
-      if (result[j] == wanted) continue;
+      if (std::abs(result[j] - wanted) <= settings_.tolerance * wanted) continue;
       return Status(Code::corrupted,
                     cat("rank ", settings_.rank, ": the sum of '", profile_.tensors[i].name,
                         "' is wrong at element ", j, " of ", result.size(), ": ", result[j],

@@ -25,6 +25,9 @@ struct ReplaySettings {
   int groups = 0;                            // > 0: hands tensors over as so many groups
   bool forward_waits = false;
   Nanos spin{0};                             // the last part of each wait, where there are cores
+  // How far a sum may be off, in proportion: codecs of plans round. The elements themselves are
+  // small whole numbers, which none of them changes.
+  float tolerance = 0;
 };
 
 struct ReplayedStep {

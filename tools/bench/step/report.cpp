@@ -3,6 +3,7 @@
 #include "bench/step/report.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/data/text.hpp"
 #include "bench/measure.hpp"
@@ -49,6 +50,21 @@ std::string safe_text(const std::string& text) {
   return out;
 }
 
+// What a plan has chosen for how much of the data.
+std::string codecs_text(const StepRow& row) {
+  std::map<std::string, double> bytes;
+  double all = 0;
+  for (const StepBucket& bucket : row.methods) {
+    bytes[bucket.codec.empty() ? "none" : bucket.codec] += bucket.bytes;
+    all += bucket.bytes;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [codec, of] : bytes) {
+    parts.push_back(cat(codec, " for ", fixed(100 * of / std::max(all, 1.0), 0), "% of the bytes"));
+  }
+  return parts.empty() ? "no plan" : join_text(parts);
+}
+
 }  // namespace
 
 std::string step_table(const StepSettings& settings, const Machine& machine,
@@ -71,6 +87,11 @@ std::string step_table(const StepSettings& settings, const Machine& machine,
                     fixed(exposed_ms(settings, row), 2), fixed(row.buckets, 1),
                     fixed(row.data_bytes / 1e6, 1), times(wfbp, row), times(single, row),
                     times(best, row), cat(fixed(100 * row.planned, 0), "%")});
+  }
+  if (results.plan_codecs != "none" && !results.plan_codecs.empty()) {
+    for (const StepRow& row : results.rows) {
+      if (!row.steps_ms.empty()) notes += cat(row.planner, ": ", codecs_text(row), "\n");
+    }
   }
   return cat(job_line(settings, results), "\n", engine_line(settings, results), "\n",
              describe(machine), ", load ", fixed(machine.load, 1), "\n\n",
@@ -110,6 +131,7 @@ std::string step_json(const StepSettings& settings, const Machine& machine,
                   {"warmup_steps", row.warmup},
                   {"warmup_settled", row.settled},
                   {"late_ms", quantile(row.late_ms, 0.5)},
+                  {"methods", ordered_json(nlohmann::json(row.methods))},
                   {"steps_ms", row.steps_ms}});
     if (wfbp != nullptr) entry["over_wfbp"] = wfbp->median_ms() / row.median_ms();
     if (single != nullptr) entry["over_single"] = single->median_ms() / row.median_ms();
@@ -130,6 +152,7 @@ std::string step_json(const StepSettings& settings, const Machine& machine,
                               {"transport", results.transport},
                               {"integrity", results.integrity},
                               {"emulate", results.emulate},
+                              {"plan_codecs", results.plan_codecs},
                               {"links", ordered_json(nlohmann::json(results.links))},
                               {"reduce_us_per_mib", results.reduce_us_per_mib},
                               {"results", rows}};

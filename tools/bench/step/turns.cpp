@@ -30,6 +30,9 @@ struct Lane {
   double buckets = 0, data_bytes = 0, control_messages = 0;
 };
 
+// What rounding once to bfloat16 leaves at most.
+constexpr float kTolerance = 1.0F / 256;
+
 class Turns {
  public:
   Turns(const StepSettings& settings, const Options& base, Engine& control, const OpenLane& open,
@@ -37,7 +40,8 @@ class Turns {
       : settings_(settings), base_(base), control_(control), open_(open), progress_(progress),
         replay_(settings.profile,
                 {control.rank(), control.size(), settings.groups, settings.forward_waits,
-                 spin_for(settings, control.identity())}) {}
+                 spin_for(settings, control.identity()),
+                 base.plan_codecs == "none" ? 0.0F : kTolerance}) {}
 
   Result<StepResults> run() {
     if (Status bad = open_lanes(); !bad.ok()) return bad;
@@ -166,11 +170,13 @@ class Turns {
         all.transport = options.transport;
         all.integrity = options.integrity;
         all.emulate = options.emulate;
+        all.plan_codecs = options.plan_codecs;
         if (all.links.empty()) note_links(*lane.engine, all);
         const double steps = std::max(lane.steps, 1);
         const OrderReport order = lane.engine->stats().order;
         lane.row.strategy = order.strategy;
         lane.row.reason = order.reason;
+        note_methods(order, lane.row);
         lane.row.plans = static_cast<double>(order.plans);
         lane.row.planned = lane.planned_steps / steps;
         lane.row.buckets = lane.buckets / steps;
@@ -180,6 +186,18 @@ class Turns {
       all.rows.push_back(std::move(lane.row));
     }
     return all;
+  }
+
+  static void note_methods(const OrderReport& order, StepRow& row) {
+    const auto most = std::max_element(
+        order.known.begin(), order.known.end(),
+        [](const PlanReport& a, const PlanReport& b) { return a.iterations < b.iterations; });
+    if (most == order.known.end()) return;
+    for (const PlanMethodReport& each : most->methods) {
+      row.methods.push_back({each.first, static_cast<double>(each.tensors),
+                             static_cast<double>(each.bytes), static_cast<double>(each.channel),
+                             each.codec, each.algorithm, each.reason});
+    }
   }
 
   static void note_links(const Engine& engine, StepResults& all) {

@@ -5,6 +5,18 @@
 #include <algorithm>
 
 namespace unisono::order {
+namespace {
+
+// Which algorithm carries a bucket follows from trials, whose costs are the same either way.
+bool same_methods(const IterationMethods& a, const IterationMethods& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const MethodChoice& one, const MethodChoice& other) {
+                      return one.method.codec == other.method.codec &&
+                             one.method.channel == other.method.channel;
+                    });
+}
+
+}  // namespace
 
 PlanDrift::PlanDrift(ArrangedIteration arranged, std::vector<std::uint32_t> unit_of,
                      DriftRules rules)
@@ -44,9 +56,11 @@ bool PlanDrift::passed(std::span<const Time> submitted) {
 bool PlanDrift::promises_more() const {
   const IterationArranger& arranger = *arranged_.arranger;
   const IterationBuckets best = arranger.arrange(arranged_.graph);
-  if (best == arranged_.buckets || !fault_of(arranged_.graph, best).empty()) return false;
-  return arranger.finish_s(arranged_.graph, arranged_.buckets) >
-         rules_.worth_it * arranger.finish_s(arranged_.graph, best);
+  if (!fault_of(arranged_.graph, best).empty()) return false;
+  const IterationMethods methods = arranger.methods(arranged_.graph, best);
+  if (best == arranged_.buckets && same_methods(methods, arranged_.methods)) return false;
+  return arranger.finish_s(arranged_.graph, arranged_.buckets, arranged_.methods) >
+         rules_.worth_it * arranger.finish_s(arranged_.graph, best, methods);
 }
 
 }  // namespace unisono::order

@@ -24,6 +24,7 @@ struct ArrangedIteration {
   std::shared_ptr<const IterationArranger> arranger;  // null: nothing to compare with
   IterationGraph graph;
   IterationBuckets buckets;
+  IterationMethods methods;             // as arranged; may be empty
 };
 
 struct DriftRules {

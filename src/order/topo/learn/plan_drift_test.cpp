@@ -18,14 +18,15 @@ class TwoUnits final : public IterationArranger {
     const bool together = graph.units[1].ready_ns - graph.units[0].ready_ns < 1'000'000;
     return together ? IterationBuckets{{0, 1}} : IterationBuckets{{0}, {1}};
   }
-  double finish_s(const IterationGraph& graph, const IterationBuckets& buckets) const override {
+  double finish_s(const IterationGraph& graph, const IterationBuckets& buckets,
+                  const IterationMethods&) const override {
     return buckets == arrange(graph) ? 1.0 : 2.0;
   }
 };
 
 PlanDrift drift_of(const DriftRules& rules) {
   ArrangedIteration arranged{std::make_shared<TwoUnits>(),
-                             {std::vector<IterationUnit>(2), IterationEdges(2)}, {{0, 1}}};
+                             {std::vector<IterationUnit>(2), IterationEdges(2)}, {{0, 1}}, {}};
   return PlanDrift(std::move(arranged), {0, 1}, rules);
 }
 

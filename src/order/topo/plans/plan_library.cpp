@@ -19,6 +19,20 @@ bool share_a_tensor(const TopoPlan& a, const TopoPlan& b) {
   return false;
 }
 
+std::shared_ptr<const std::vector<KnownBucket>> methods_of(
+    const TopoPlan& plan, const std::vector<std::string>& reasons) {
+  auto buckets = std::make_shared<std::vector<KnownBucket>>();
+  for (std::size_t b = 0; b < plan.size(); ++b) {
+    KnownBucket& known = buckets->emplace_back();
+    known.first = plan.bucket(b).front().name;
+    known.tensors = plan.bucket(b).size();
+    for (const Request& request : plan.bucket(b)) known.bytes += request.bytes();
+    known.method = plan.method(b);
+    if (b < reasons.size()) known.reason = reasons[b];
+  }
+  return buckets;
+}
+
 }  // namespace
 
 Plans PlanLibrary::plans() const {
@@ -33,14 +47,15 @@ std::vector<std::shared_ptr<PlanDrift>> PlanLibrary::drifts() const {
   return drifts;
 }
 
-void PlanLibrary::add(std::shared_ptr<const TopoPlan> plan, std::shared_ptr<PlanDrift> drift) {
+void PlanLibrary::add(std::shared_ptr<const TopoPlan> plan, std::shared_ptr<PlanDrift> drift,
+                      std::vector<std::string> reasons) {
   std::erase_if(entries_, [&](const Entry& entry) { return share_a_tensor(*entry.plan, *plan); });
   if (entries_.size() == max_) {
     entries_.erase(std::min_element(
         entries_.begin(), entries_.end(),
         [](const Entry& a, const Entry& b) { return a.last_used < b.last_used; }));
   }
-  entries_.push_back({std::move(plan), std::move(drift), 0, ++clock_});
+  entries_.push_back({std::move(plan), std::move(drift), std::move(reasons), 0, ++clock_});
 }
 
 void PlanLibrary::drop(const TopoPlan& plan) {
@@ -61,11 +76,13 @@ std::vector<KnownPlan> PlanLibrary::report(const PlanSlots* running) const {
   std::vector<KnownPlan> plans;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
+    if (entry.methods == nullptr) entry.methods = methods_of(*entry.plan, entry.reasons);
     plans.push_back({.first = entry.plan->bucket(0).front().name,
                      .tensors = entry.plan->slots(),
                      .buckets = entry.plan->size(),
                      .iterations = entry.iterations +
-                                   (running != nullptr ? running->iterations(i) : 0)});
+                                   (running != nullptr ? running->iterations(i) : 0),
+                     .methods = entry.methods});
   }
   return plans;
 }

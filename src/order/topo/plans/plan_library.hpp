@@ -27,8 +27,9 @@ class PlanLibrary {
   std::size_t size() const { return entries_.size(); }
   Plans plans() const;
   std::vector<std::shared_ptr<PlanDrift>> drifts() const;
-  // `drift` is null where nobody watches it.
-  void add(std::shared_ptr<const TopoPlan> plan, std::shared_ptr<PlanDrift> drift);
+  // `drift` is null where nobody watches it; `reasons` are by bucket, or none.
+  void add(std::shared_ptr<const TopoPlan> plan, std::shared_ptr<PlanDrift> drift,
+           std::vector<std::string> reasons = {});
   void drop(const TopoPlan& plan);
   // Adds up what ran since plans() were given to the slots.
   void ran(const PlanSlots& slots);
@@ -39,7 +40,10 @@ class PlanLibrary {
   struct Entry {
     std::shared_ptr<const TopoPlan> plan;
     std::shared_ptr<PlanDrift> drift;
+    std::vector<std::string> reasons;
     std::uint64_t iterations = 0, last_used = 0;
+    // Made when somebody asks: thousands of members of a simulation never do.
+    mutable std::shared_ptr<const std::vector<KnownBucket>> methods = {};
   };
   std::size_t max_;
   std::uint64_t clock_ = 0;             // iterations that ran, and plans that were added

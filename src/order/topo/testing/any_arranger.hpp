@@ -9,12 +9,14 @@
 
 #include "base/data/rng.hpp"
 #include "model/iteration/iteration_graph.hpp"
+#include "model/options/option_values.hpp"
 
 namespace unisono::order {
 
 class AnyArranger final : public IterationArranger {
  public:
-  explicit AnyArranger(std::uint64_t seed) : rng_(seed) {}
+  explicit AnyArranger(std::uint64_t seed, std::uint32_t channels = 1)
+      : rng_(seed), channels_(channels) {}
 
   std::string_view name() const override { return "any"; }
   IterationBuckets arrange(const IterationGraph& graph) const override {
@@ -39,7 +41,27 @@ class AnyArranger final : public IterationArranger {
     }
     return buckets;
   }
-  double finish_s(const IterationGraph&, const IterationBuckets&) const override {
+  // Any channel, algorithm and codec that may be chosen; sometimes none, and sometimes one too many.
+  IterationMethods methods(const IterationGraph& graph,
+                           const IterationBuckets& buckets) const override {
+    IterationMethods methods;
+    if (rng_.below(4) == 0) return methods;
+    for (const auto& bucket : buckets) {
+      const IterationUnit& first = graph.units[bucket.front()];
+      BucketMethod& method = methods.emplace_back().method;
+      method.channel = first.team > 0 ? (first.team - 1) % channels_
+                                      : static_cast<std::uint32_t>(rng_.below(channels_));
+      if (!first.sums) continue;
+      if (rng_.below(2) == 0) method.algorithm = rng_.below(2) == 0 ? "ring" : "direct";
+      const auto codecs = split_list(first.codecs);
+      if (rng_.below(2) == 0) method.codec = codecs[rng_.below(codecs.size())];
+      methods.back().reason = "by chance";
+    }
+    if (rng_.below(16) == 0) methods.front().method.codec = "morse";
+    return methods;
+  }
+  double finish_s(const IterationGraph&, const IterationBuckets&,
+                  const IterationMethods&) const override {
     return rng_.uniform();
   }
 
@@ -53,6 +75,7 @@ class AnyArranger final : public IterationArranger {
   }
 
   mutable Rng rng_;
+  const std::uint32_t channels_;
 };
 
 }  // namespace unisono::order

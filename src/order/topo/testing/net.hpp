@@ -282,7 +282,10 @@ class TopoNet {
   static std::string names_of(const Response& response) {
     std::vector<std::string> names;
     for (const Request& tensor : response.tensors) names.push_back(tensor.name);
-    return cat(response.sequence, response.planned ? "p " : " ", join_text(names, " "));
+    const BucketMethod& method = response.method;
+    const bool chosen = !method.algorithm.empty() || !method.codec.empty();
+    return cat(response.sequence, response.planned ? "p " : " ", join_text(names, " "),
+               chosen ? cat("/", method.algorithm, "/", method.codec) : std::string());
   }
 
   // Enters or ends the response in front of a channel.

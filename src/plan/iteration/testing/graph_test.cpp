@@ -17,7 +17,9 @@ constexpr std::string_view kLive[] = {"wfbp",   "single",        "threshold", "g
                                       "merged", "merged-greedy", "priority"};
 
 CostsNow line_costs(Line line) {
-  return [line] { return std::make_unique<LineCost>(line); };
+  return [line](std::string_view, DType) {
+    return MethodCost{std::make_unique<LineCost>(line), nullptr, nullptr};
+  };
 }
 
 // Edges run forward in a hidden order, so that there is no circle.
@@ -71,10 +73,10 @@ TEST(GraphArranger, MergedIsNeverWorseThanWhatElseKeepsToItsLine) {
     const IterationGraph graph = random_graph(rng, 1 + rng.below(20));
     const CostsNow costs = line_costs(random_line(rng));
     const auto merged = make_arranger("merged", {}, costs);
-    const double best = merged->finish_s(graph, merged->arrange(graph));
+    const double best = merged->finish_s(graph, merged->arrange(graph), {});
     for (const std::string_view name : {"wfbp", "single", "threshold", "merged-greedy"}) {
       const auto other = make_arranger(name, {}, costs);
-      EXPECT_LE(best, other->finish_s(graph, other->arrange(graph)) * (1 + 1e-12)) << name;
+      EXPECT_LE(best, other->finish_s(graph, other->arrange(graph), {}) * (1 + 1e-12)) << name;
     }
   }
 }
@@ -110,6 +112,104 @@ TEST(GraphArranger, OfUnitsReadyTogetherTheUrgentGoFirstAndThenThoseNamedFirst) 
   graph.units[2].priority = 1;
   const auto wfbp = make_arranger("wfbp", {}, line_costs({1, 0}));
   EXPECT_EQ(wfbp->arrange(graph), (IterationBuckets{{2}, {0}, {1}}));
+}
+
+// Encoded tensors take half of the time, and a fixed time more.
+CostsNow halving_costs(Line line, double codec_s) {
+  return [=](std::string_view codec, DType dtype) {
+    MethodCost made;
+    if (codec == "no such codec" || dtype == DType::i32) return made;
+    made.transfer = std::make_unique<LineCost>(
+        codec.empty() ? line : Line{line.latency_s + codec_s, line.per_byte_s / 2});
+    made.algorithm = [](DType, std::int64_t bytes) {
+      return MethodCost::Algorithm{bytes < 100 ? "" : "ring", "since tests say so"};
+    };
+    return made;
+  };
+}
+
+TEST(GraphMethods, ACodecIsChosenWhereItIsAllowedAndEndsSooner) {
+  IterationGraph graph{std::vector<IterationUnit>(5), IterationEdges(5)};
+  for (IterationUnit& unit : graph.units) {
+    unit = {.bytes = 1000, .sums = true, .codecs = "no such codec,fp16"};
+  }
+  graph.units[1].bytes = 10;            // encoding takes longer than it saves
+  graph.units[2].codecs.clear();        // not allowed
+  graph.units[3].dtype = DType::i32;    // not for such tensors
+  graph.units[4].sums = false;          // no sum
+  const auto wfbp = make_arranger("wfbp", {}, halving_costs({0.1, 0.01}, 1));
+  const IterationBuckets buckets = {{0}, {1}, {2}, {3}, {4}};
+  const IterationMethods methods = wfbp->methods(graph, buckets);
+  EXPECT_EQ(fault_of(graph, buckets, methods, 1), "");
+  EXPECT_EQ(methods[0].method, (BucketMethod{0, "ring", "fp16"}));
+  EXPECT_EQ(methods[0].reason, "fp16 6100000 us, none 10100000 us; since tests say so");
+  EXPECT_EQ(methods[1].method, (BucketMethod{0, "", ""}));
+  EXPECT_EQ(methods[2].method, (BucketMethod{0, "ring", ""}));
+  EXPECT_EQ(methods[3].method, (BucketMethod{0, "ring", ""}));
+  EXPECT_EQ(methods[4].method, (BucketMethod{}));
+}
+
+TEST(GraphMethods, OfEqualEndsTensorsStayAsTheyAre) {
+  IterationGraph graph{{{.bytes = 1000, .sums = true, .codecs = "fp16"}}, IterationEdges(1)};
+  const auto merged = make_arranger("merged", {}, halving_costs({0, 0.01}, 5));
+  EXPECT_EQ(merged->methods(graph, merged->arrange(graph)).front().method.codec, "");
+}
+
+TEST(GraphMethods, MergedWithCodecsIsNeverWorseThanWithoutNorThanOthersWithThem) {
+  Rng rng(21);
+  for (int round = 0; round < 400; ++round) {
+    IterationGraph graph = random_graph(rng, 1 + rng.below(16));
+    for (IterationUnit& unit : graph.units) {
+      unit.sums = true;
+      if (unit.kind == 0) unit.codecs = "fp16";
+    }
+    const CostsNow costs = halving_costs(random_line(rng), rng.uniform());
+    const auto merged = make_arranger("merged", {}, costs);
+    const IterationBuckets buckets = merged->arrange(graph);
+    EXPECT_EQ(fault_of(graph, buckets), "");
+    const IterationMethods methods = merged->methods(graph, buckets);
+    EXPECT_EQ(fault_of(graph, buckets, methods, 1), "");
+    const double best = merged->finish_s(graph, buckets, methods);
+    EXPECT_LE(best, merged->finish_s(graph, buckets, {}) * (1 + 1e-12));
+    for (const std::string_view name : {"wfbp", "single", "threshold", "merged-greedy"}) {
+      const auto other = make_arranger(name, {}, costs);
+      const IterationBuckets arranged = other->arrange(graph);
+      const double end = other->finish_s(graph, arranged, other->methods(graph, arranged));
+      EXPECT_LE(best, end * (1 + 1e-12)) << name << " in round " << round;
+    }
+  }
+}
+
+TEST(GraphMethods, ABucketGoesThroughTheChannelThatIsFreeSoonest) {
+  IterationGraph graph{std::vector<IterationUnit>(5), IterationEdges(5)};
+  const std::int64_t bytes[] = {1000, 10, 10, 10, 1000};
+  for (std::size_t u = 0; u < 5; ++u) graph.units[u] = {.bytes = bytes[u], .sums = true};
+  graph.units[3].team = 1;
+  IterationSettings settings;
+  settings.channels = 2;
+  const auto wfbp = make_arranger("wfbp", settings, line_costs({0, 0.01}));
+  const IterationBuckets buckets = {{0}, {1}, {2}, {3}, {4}};
+  const IterationMethods methods = wfbp->methods(graph, buckets);
+  std::vector<std::uint32_t> channels;
+  for (const MethodChoice& each : methods) channels.push_back(each.method.channel);
+  EXPECT_EQ(channels, (std::vector<std::uint32_t>{0, 1, 1, 0, 1}));
+  EXPECT_EQ(fault_of(graph, buckets, methods, 2), "");
+  EXPECT_NEAR(wfbp->finish_s(graph, buckets, methods), 10.2, 1e-9);
+}
+
+TEST(IterationGraphFaults, OfMethodsAreFound) {
+  IterationGraph graph{std::vector<IterationUnit>(2), IterationEdges(2)};
+  graph.units[0] = {.team = 2, .sums = true, .codecs = "fp16"};
+  const IterationBuckets buckets = {{0}, {1}};
+  const auto fault = [&](BucketMethod first, BucketMethod second) {
+    return fault_of(graph, buckets, {{std::move(first), ""}, {std::move(second), ""}}, 2);
+  };
+  EXPECT_EQ(fault({1, "ring", "fp16"}, {0, "", ""}), "");
+  EXPECT_NE(fault({0, "ring", "fp16"}, {0, "", ""}), "");
+  EXPECT_NE(fault({1, "ring", "bf16"}, {0, "", ""}), "");
+  EXPECT_NE(fault({1, "", ""}, {2, "", ""}), "");
+  EXPECT_NE(fault({1, "", ""}, {0, "ring", ""}), "");
+  EXPECT_NE(fault_of(graph, buckets, {}, 2), "");
 }
 
 TEST(IterationGraphFaults, AreFoundAndNamed) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
+// Long because every option of the command stands here once, with its sentence and its examples.
 #include "simulate/arguments.hpp"
 
 #include <CLI/CLI.hpp>

@@ -240,8 +240,11 @@ std::string table_text(const SimulateSettings& settings, const std::vector<Simul
 std::string json_text(const SimulateSettings& settings, const std::vector<SimulatedRow>& rows) {
   ordered_json results = ordered_json::array();
   for (const SimulatedRow& row : rows) {
+    // On a timeline these have none to choose.
+    const bool encodes = settings.engine == SimulateEngine::events ||
+                         (row.planner != "groups" && row.planner != "two-phase");
     results.push_back(row_json(row.ranks, row.order, row.pacing, row.planner, row.result,
-                                settings.base.plan_codecs));
+                               encodes ? settings.base.plan_codecs : "none"));
     add_seeds(settings, row, results.back());
   }
   const sim::SimSettings& base = settings.base;

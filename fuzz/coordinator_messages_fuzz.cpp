@@ -57,15 +57,15 @@ void take_apart(std::span<const std::byte> bytes) {
 }
 
 std::vector<Bytes> seeds() {
-  order::LocalQueue::Entry entry;
-  entry.request = order::tensor_request("x", {2, 3});
+  order::LocalQueue queue(0);
+  queue.submit(order::tensor_request("x", {2, 3}), Time{});
   order::Answer whole, alike;
   whole.response.sequence = 5;
-  whole.response.tensors = {entry.request};
+  whole.response.tensors = {queue.unsent().front()->request()};
   alike.response.sequence = 6;
   alike.alike = true;
   alike.response.tensors = {order::tensor_request("y")};
-  const Bytes asked = order::encode_requests({&entry});
+  const Bytes asked = order::encode_requests(queue.unsent());
   return {chosen(0, asked),
           chosen(1, order::encode_round(3, order::encode_answers({whole, alike}))),
           chosen(2, order::encode_wave(order::WaveKind::up, 4, Nanos(-5), {asked, {}})),

@@ -58,10 +58,9 @@ void take_apart(std::span<const std::byte> bytes) {
 }
 
 std::vector<Bytes> seeds() {
-  order::LocalQueue::Entry entry;
-  entry.request = order::tensor_request("x", {2, 3});
-  order::LocalQueue::Entry* const entries[] = {&entry};
-  const Bytes one = order::encode_parcel(entries);
+  order::LocalQueue queue(0);
+  queue.submit(order::tensor_request("x", {2, 3}), Time{});
+  const Bytes one = order::encode_parcel(queue.unsent());
   order::UpBatch batch;
   batch.ready(3);
   batch.ready(9);
@@ -77,7 +76,7 @@ std::vector<Bytes> seeds() {
   message.inquiries = {"y"};
   order::Answer whole, alike, failed;
   whole.response.sequence = 5;
-  whole.response.tensors = {entry.request};
+  whole.response.tensors = {queue.unsent().front()->request()};
   alike.alike = true;
   alike.response.sequence = 6;
   alike.response.tensors = {order::tensor_request("y")};

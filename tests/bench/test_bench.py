@@ -78,9 +78,11 @@ def test_algorithms_of_other_collectives(collective, known):
     rows = rows_of(*arguments)
     assert {row["algorithm"] for row in rows} == known | {"auto", "hierarchical"}
     assert all(row["checked"] for row in rows)
-    told = bench(*arguments[:-2], "--repetitions", 1, "--explain").stdout
+    # From 128 KiB on few runs decide, which a busy machine has time for, too.
+    told = bench(collective, "-np", 3, "--bytes", "256K", "--transport", "tcp", "--repetitions", 1,
+                 "--explain").stdout
     line = next(line for line in told.splitlines() if f"  {collective}, set 0, " in line)
-    assert any(f": {name};" in line or f": {name} for now;" in line for name in known), line
+    assert any(f": {name};" in line for name in known), line
 
 
 def test_explain_says_what_was_tried_and_chosen():

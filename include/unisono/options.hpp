@@ -56,6 +56,7 @@ struct UNISONO_API Options {
   // How this process behaves; may differ between ranks.
   double spin_us = -1;  // < 0: chosen from the cores this process may use
   std::int64_t io_threads = -1;  // < 0: by the number of connections and of cores
+  std::string congestion = "cubic";
   std::string cpu_sets = "off";
   bool bind_compute = false;
   std::string timeline = "";

@@ -219,9 +219,10 @@ void loop(Engine& engine, const Arguments& arguments) {
   const std::string fault = arguments.text("fault", "");
   const bool faulty = !fault.empty() && rank == static_cast<int>(arguments.number("fault_rank", 0));
   const double fault_ms = arguments.number("fault_ms", 0);
-  if (faulty && fault != "quit") start_fault(fault, fault_ms, rank);
 
   for (std::int64_t round = 0;; ++round) {
+    // A sum of the first round says that all others are past the barrier before it.
+    if (faulty && fault != "quit" && round == 1) start_fault(fault, fault_ms, rank);
     const double ran_s = static_cast<double>(monotonic_ns() - begin) * 1e-9;
     const bool stop = rank == 0 && (asked_to_stop != 0 || (stop_s > 0 && ran_s >= stop_s));
     for (Tensor& tensor : tensors) Sums<T>::fill(tensor, rank, round, stop);

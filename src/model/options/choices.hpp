@@ -68,6 +68,14 @@ inline constexpr OptionChoice kConnectChoices[] = {
                   "data; control messages are passed on along the tree"},
 };
 
+inline constexpr OptionChoice kCongestionChoices[] = {
+    {"cubic", "sends until something is lost: steady where exchanges take turns with computing"},
+    {"system", "what the system has for all connections"},
+    {"bbr", "reckons with a bandwidth it measures: for long lines that lose packets"},
+    {"dctcp", "for networks whose switches mark packets before they drop them"},
+    {"reno", "the oldest one, which every system has"},
+};
+
 inline constexpr OptionChoice kHealChoices[] = {
     {"auto", "those between hosts, where a connection can break while both ends live"},
     {"always", "also those within a host"},

@@ -173,6 +173,10 @@ constexpr Entry kEntries[] = {
       "but the first, where there are 4 cores for each rank of this host, and a core for each thread; "
       "else 0, and also with cpu_sets. The cores a rank may use count as shared by its host's ranks."},
      &Options::io_threads},
+    {{"congestion", "UNISONO_CONGESTION", "", one_of(kCongestionChoices), false,
+      "How TCP finds out how fast it may send. What this system does not offer stays as the system "
+      "has it."},
+     &Options::congestion},
     {{"cpu_sets", "UNISONO_CPU_SETS", "", kCpuSets, false,
       "CPUs apart for the engine's threads, the input pipeline and the compute. 0.25: a quarter "
       "of this rank's cores for the first two; engine=0-1;input=2-3;compute=4-15: these very "

@@ -267,6 +267,7 @@ Result<JoinedJob> join_job(const Options& options, const LaunchIdentity& launche
     live.integrity = options.integrity;
     live.encrypt = options.encrypt;
     live.dead_s = options.dead_s;
+    live.congestion = options.congestion;
     live.stripes = connected->stripes;
     live.strangers = bootstrap.acceptor().strangers();
     if (by_tcp) live.peer_records = met->peer_records;

@@ -11,6 +11,7 @@
 
 #include "base/data/bytes.hpp"
 #include "base/data/text.hpp"
+#include "base/log.hpp"
 #include "rendezvous/bootstrap/join.hpp"
 #include "rendezvous/bootstrap/stripes.hpp"
 #include "rendezvous/connect/addresses.hpp"
@@ -68,6 +69,8 @@ class Connector {
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
   transport::LaneSecret secret_of(const Line& line);
+  // Says once what the system does not offer; only who asked for it can have missed it.
+  void use_congestion(const Fd& socket);
 
   const ConnectContext& context_;
   const Options& options_;
@@ -80,7 +83,16 @@ class Connector {
   std::vector<bool> answered_;
   std::string why_not_shared_, seals_;
   std::size_t stripes_ = 1;
+  bool told_congestion_ = false;
 };
+
+void Connector::use_congestion(const Fd& socket) {
+  if (set_congestion(socket, options_.congestion) || std::exchange(told_congestion_, true)) return;
+  const bool asked = options_.congestion != Options().congestion;
+  log_line(asked ? LogLevel::warn : LogLevel::info,
+           cat("rank ", self_, ": this system does not offer congestion=", options_.congestion,
+               " (net.ipv4.tcp_allowed_congestion_control); connections keep what it has"));
+}
 
 transport::LaneSecret Connector::secret_of(const Line& line) {
   const auto secret = lane_secret(line.session, options_.integrity, options_.encrypt);
@@ -315,6 +327,7 @@ Status Connector::connect_by_tcp() {
     if (reached_[p].port == 0) reached_[p] = reached_at(peer_records_[p], lines.front()[p]->socket);
     std::vector<transport::TcpLane> lanes;
     for (Lines& lane : lines) {
+      use_congestion(lane[p]->socket);
       lanes.push_back({std::move(lane[p]->socket), secret_of(*lane[p])});
     }
     lanes_[p] = transport::make_tcp_lanes(std::move(lanes), context_.poller, kPeerKey + p);

@@ -153,6 +153,7 @@ class TcpConnector final : public LiveConnector {
     // What is sent and not acknowledged for so long breaks the connection; few watch it otherwise.
     const auto limit_ms = static_cast<unsigned>(settings_.dead_s * 1e3);
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+    set_congestion(socket, settings_.congestion);
     transport::Connection connection;
     connection.peer = peer;
     connection.lane = lane;

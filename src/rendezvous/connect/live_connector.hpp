@@ -31,6 +31,7 @@ struct LiveSettings {
   std::string integrity = "auth";
   bool encrypt = false;
   double dead_s = 4;
+  std::string congestion = "system";     // as set_congestion() takes it
   std::size_t stripes = 1;               // of the data between two ranks
   std::uint64_t strangers = 0;           // that were refused during the join
 };

@@ -181,6 +181,12 @@ void set_nodelay(const Fd& socket) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+bool set_congestion(const Fd& socket, const std::string& name) {
+  if (name == "system") return true;
+  return ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                      static_cast<socklen_t>(name.size())) == 0;
+}
+
 Result<std::string> local_address_towards(const HostPort& to) {
   auto list = resolve(to.host, to.port, SOCK_DGRAM, 0);
   if (!list) return list.status();

@@ -35,6 +35,9 @@ Result<Fd> start_tcp(const HostPort& to);
 Result<Fd> start_unix(const std::string& name);
 int connect_error(const Fd& socket);
 void set_nodelay(const Fd& socket);
+// By the name that the system has for it, "system" being what it is anyway. Returns false, and changes
+// nothing, where the system does not offer that one.
+bool set_congestion(const Fd& socket, const std::string& name);
 
 // Returns the address of this machine from which `to` is reached.
 Result<std::string> local_address_towards(const HostPort& to);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/codec/command.hpp"
 #include "bench/command.hpp"
 #include "bench/step/command.hpp"
 #include "bench/worker.hpp"
@@ -29,6 +30,9 @@ int main(int argc, char** argv) {
   }
   if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "step") {
     return bench_step_command({arguments.begin() + 2, arguments.end()});
+  }
+  if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "codec") {
+    return bench_codec_command({arguments.begin() + 2, arguments.end()});
   }
   if (!arguments.empty() && arguments[0] == "bench") {
     return bench_command({arguments.begin() + 1, arguments.end()});

@@ -69,8 +69,8 @@ std::string sparse_table(const SparseBenchSettings& settings, const Machine& mac
     out += cat("\n", input_line(results.inputs[i]), "\n\n", aligned(grid, FirstColumn::text), notes);
   }
   return cat(out,
-             "\nMedian of all calls, of the slowest rank of each; results checked. kB sent: by a rank on "
-             "average,\nbeside closed forms from expected counts and from those that are there.\n",
+             "\nMedian of all calls, of the slowest rank of each; results checked. kB sent: by a rank "
+             "on average,\nbeside closed forms from expected counts and from those that are there.\n",
              any_lossy ? "* lossy: what it leaves out is checked, too.\n" : "",
              results.shares_memory && !settings.dense.empty()
                  ? "Ranks share memory: the dense allreduce goes through it, the sparse ones over "
@@ -161,7 +161,8 @@ std::string sparse_svg(const Machine& machine, const SparseBenchResults& results
     if (row.times_us.empty()) continue;
     const SparseBenchInput& input = results.inputs[static_cast<std::size_t>(row.input)];
     const std::string name =
-        cat(row.dense() ? "dense, " : "", row.name(), supports.size() > 1 ? cat(", ", input.support) : "",
+        cat(row.dense() ? "dense, " : "", row.name(),
+            supports.size() > 1 ? cat(", ", input.support) : "",
             dtypes.size() > 1 ? cat(", ", input.dtype) : "",
             over_density && sizes.size() > 1
                 ? cat(", ", format_bytes(static_cast<std::int64_t>(input.bytes)))

@@ -28,7 +28,8 @@ struct AddedUp {
     std::map<std::uint32_t, float> sums;
     for (std::size_t rank = 0; rank < supports.size(); ++rank) {
       std::vector<float> mine(supports[rank].size());
-      oracle.fill(supports[rank], static_cast<int>(rank), round, std::as_writable_bytes(std::span(mine)));
+      oracle.fill(supports[rank], static_cast<int>(rank), round,
+                  std::as_writable_bytes(std::span(mine)));
       for (std::size_t i = 0; i < mine.size(); ++i) {
         EXPECT_GE(mine[i], 1);
         sums[supports[rank][i]] += mine[i];

@@ -22,8 +22,8 @@ accumulator, on one core. Codecs take turns with each other and with a memcpy of
 comes out is checked: without loss, the tensor itself; with error feedback, that what was sent and
 what is kept are together what was given.
 
-Columns: encode_us and decode_us are medians, of_memcpy is how fast encoding is beside a memcpy of the
-tensor (1: as fast), ratio is the tensor's bytes over the packet's, error is the norm of what the
+Columns: encode_us and decode_us are medians, of_memcpy is how fast encoding is beside a memcpy of
+the tensor (1: as fast), ratio is the tensor's bytes over the packet's, error is the norm of what the
 first packet leaves out over the norm of the tensor.
 
 Examples:

@@ -42,8 +42,9 @@ int bench_codec_command(std::vector<std::string> arguments) {
   try {
     return measure_and_deliver(parsed.settings);
   } catch (const std::bad_alloc&) {
-    complain_about("codec", "not enough memory for the tensor and what each codec keeps of it; give "
-                            "fewer --bytes or one --codec at a time");
+    complain_about("codec",
+                   "not enough memory for the tensor and what each codec keeps of it; give "
+                   "fewer --bytes or one --codec at a time");
     return kMachineLacks;
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// A command that starts itself as the ranks of a job. Rank 0 writes lines to the process that started
-// it, which shows a bar and prints the report; under a launcher it reports itself. Thread: one.
+// A command that starts itself as the ranks of a job. Rank 0 writes lines to the process that
+// started it, which shows a bar and prints the report; under a launcher it reports itself. Thread:
+// one.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,8 @@ Result<Options> options_with(const std::vector<std::pair<std::string, std::strin
 void complain_about(const std::string& what, const std::string& message);
 bool write_whole(const std::string& what, const std::string& path, const std::string& text);
 
-// How far a rank is: as lines for another process, at most ten a second, or as a bar, or not at all.
+// How far a rank is: as lines for another process, at most ten a second, or as a bar, or not at
+// all.
 class RankProgress {
  public:
   RankProgress(bool reports, bool lines, bool quiet)

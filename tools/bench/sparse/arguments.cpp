@@ -131,7 +131,9 @@ Result<std::vector<SizedDtype>> read_vectors(const SparseLine& line, int ranks) 
   const bool elements = !line.lengths.empty();
   const std::vector<std::string> usual{"16M"};
   std::vector<SizedDtype> out;
-  for (const std::string& text : elements ? line.lengths : line.bytes.empty() ? usual : line.bytes) {
+  for (const std::string& text : elements             ? line.lengths
+                                 : line.bytes.empty() ? usual
+                                                      : line.bytes) {
     const auto size = parse_bytes(text);
     if (!size || *size <= 0) {
       return wrong_sparse(cat(elements ? "--length " : "--bytes ", text,

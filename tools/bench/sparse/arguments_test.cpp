@@ -53,7 +53,8 @@ TEST(SparseArguments, SizesTypesSupportsAndDensitiesAreMultiplied) {
   EXPECT_EQ(parsed.settings.cases[0].support, Support::zipf);
   EXPECT_EQ(parsed.settings.cases[3].support, Support::uniform);
   EXPECT_EQ(parsed.settings.cases[4].density, 0.25);
-  EXPECT_THAT(parsed.settings.methods, ElementsAre(SparseMethod{"sparse_ring"}, SparseMethod{"auto"}));
+  EXPECT_THAT(parsed.settings.methods,
+              ElementsAre(SparseMethod{"sparse_ring"}, SparseMethod{"auto"}));
 }
 
 TEST(SparseArguments, LengthsAreElements) {
@@ -69,8 +70,9 @@ TEST(SparseArguments, EngineOptionsGoToTheEngine) {
   const auto parsed = parse_sparse_arguments(
       {"--transport", "tcp", "--integrity", "plain", "--set", "tree_radix=4", "--warmup", "1"});
   ASSERT_EQ(parsed.exit_code, -1);
-  EXPECT_THAT(parsed.settings.options, ElementsAre(Pair("transport", "tcp"), Pair("integrity", "plain"),
-                                                   Pair("tree_radix", "4")));
+  EXPECT_THAT(
+      parsed.settings.options,
+      ElementsAre(Pair("transport", "tcp"), Pair("integrity", "plain"), Pair("tree_radix", "4")));
   EXPECT_EQ(parsed.settings.warmup, 1);
 }
 
@@ -84,15 +86,18 @@ TEST(SparseArguments, WhatCannotBeSparseIsRefusedWithItsReason) {
   EXPECT_THAT(sparse_refusal({"--density", "0.1x"}), HasSubstr("--density 0.1x"));
   EXPECT_THAT(sparse_refusal({"--density", "nan"}), HasSubstr("--density nan"));
   EXPECT_THAT(sparse_refusal({"--support", "zip"}), HasSubstr("did you mean zipf?"));
-  EXPECT_THAT(sparse_refusal({"--algorithm", "sparse_rng"}), HasSubstr("did you mean sparse_ring?"));
+  EXPECT_THAT(sparse_refusal({"--algorithm", "sparse_rng"}),
+              HasSubstr("did you mean sparse_ring?"));
   EXPECT_THAT(sparse_refusal({"--dense", "rign"}), HasSubstr("did you mean ring"));
   EXPECT_THAT(sparse_refusal({"--dtype", "fp33"}), HasSubstr("no element type \"fp33\""));
   EXPECT_THAT(sparse_refusal({"--dtype", "bool"}), HasSubstr("no sums"));
-  EXPECT_THAT(sparse_refusal({"-np", "40", "--dtype", "float8_e5m2"}), HasSubstr("at most 8 ranks"));
+  EXPECT_THAT(sparse_refusal({"-np", "40", "--dtype", "float8_e5m2"}),
+              HasSubstr("at most 8 ranks"));
   EXPECT_THAT(sparse_refusal({"-np", "4", "--support", "disjoint", "--density", "0.5"}),
               HasSubstr("none in common"));
   EXPECT_THAT(sparse_refusal({"--set", "novalue"}), HasSubstr("write key=value"));
-  EXPECT_THAT(sparse_refusal({"--set", "algorithm=ring"}), HasSubstr("use --algorithm and --dense"));
+  EXPECT_THAT(sparse_refusal({"--set", "algorithm=ring"}),
+              HasSubstr("use --algorithm and --dense"));
   EXPECT_THAT(sparse_refusal({"--transport", "tpc"}), HasSubstr("transport"));
   EXPECT_THAT(sparse_refusal({"--plot", "x.png"}), HasSubstr("FILE.svg"));
   EXPECT_THAT(sparse_refusal({"--repeat", "0"}), HasSubstr("--repeat"));

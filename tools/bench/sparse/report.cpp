@@ -24,10 +24,11 @@ std::string sparse_job_line(const SparseBenchResults& results) {
 std::string percent(double part) { return cat(fixed(100 * part, part < 0.1 ? 3 : 1), " %"); }
 
 std::string input_line(const SparseBenchInput& input) {
-  return cat(input.length, " x ", input.dtype, " (", fixed(static_cast<double>(input.bytes) / 1e6, 2),
-             " MB), ", input.support, ": ", input.nnz, " elements on each rank (",
-             percent(input.density), "), ", input.nnz_out, " in the sum: ", percent(input.fill_in()),
-             ", expected ", percent(input.expected_fill_in()));
+  return cat(input.length, " x ", input.dtype, " (",
+             fixed(static_cast<double>(input.bytes) / 1e6, 2), " MB), ", input.support, ": ",
+             input.nnz, " elements on each rank (", percent(input.density), "), ", input.nnz_out,
+             " in the sum: ", percent(input.fill_in()), ", expected ",
+             percent(input.expected_fill_in()));
 }
 
 std::string kilobytes(double bytes) { return bytes <= 0 ? "-" : fixed(bytes / 1e3, 1); }
@@ -66,16 +67,18 @@ std::string sparse_table(const SparseBenchSettings& settings, const Machine& mac
                       kilobytes(row.counted_bytes),
                       row.predicted_us > 0 ? fixed(row.predicted_us, 1) : "-"});
     }
-    out += cat("\n", input_line(results.inputs[i]), "\n\n", aligned(grid, FirstColumn::text), notes);
+    out +=
+        cat("\n", input_line(results.inputs[i]), "\n\n", aligned(grid, FirstColumn::text), notes);
   }
-  return cat(out,
-             "\nMedian of all calls, of the slowest rank of each; results checked. kB sent: by a rank "
-             "on average,\nbeside closed forms from expected counts and from those that are there.\n",
-             any_lossy ? "* lossy: what it leaves out is checked, too.\n" : "",
-             results.shares_memory && !settings.dense.empty()
-                 ? "Ranks share memory: the dense allreduce goes through it, the sparse ones over "
-                   "messages.\n"
-                 : "");
+  return cat(
+      out,
+      "\nMedian of all calls, of the slowest rank of each; results checked. kB sent: by a rank "
+      "on average,\nbeside closed forms from expected counts and from those that are there.\n",
+      any_lossy ? "* lossy: what it leaves out is checked, too.\n" : "",
+      results.shares_memory && !settings.dense.empty()
+          ? "Ranks share memory: the dense allreduce goes through it, the sparse ones over "
+            "messages.\n"
+          : "");
 }
 
 std::string sparse_json(const SparseBenchSettings& settings, const Machine& machine,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The results of `unisono bench sparse` as a table for people, as JSON for scripts, and as a picture
-// with a line for each algorithm. Pure; the picture is a complete SVG document.
+// The results of `unisono bench sparse` as a table for people, as JSON for scripts, and as a
+// picture with a line for each algorithm. Pure; the picture is a complete SVG document.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBenchInput, dtype, support, density, le
 // One way to reduce one input. Bytes are those of one call.
 struct SparseBenchRow {
   int input = 0;                             // which one
-  std::string collective;                    // "sparse_allreduce", or "allreduce" of the dense vector
+  std::string collective;  // "sparse_allreduce", or "allreduce" of the dense vector
   std::string algorithm, codec;              // as asked for
   std::string ran;                           // which algorithm it was; "" when nobody knows
   std::string refused;                       // why it was not measured; empty when it was
@@ -48,9 +48,10 @@ struct SparseBenchRow {
   double p10_us() const;
   double p90_us() const;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBenchRow, input, collective, algorithm, codec, ran, refused,
-                                   times_us, turns, lossy, dense_result, checked, data_bytes,
-                                   data_bytes_most, predicted_bytes, counted_bytes, predicted_us)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBenchRow, input, collective, algorithm, codec, ran,
+                                   refused, times_us, turns, lossy, dense_result, checked,
+                                   data_bytes, data_bytes_most, predicted_bytes, counted_bytes,
+                                   predicted_us)
 
 struct SparseBenchResults {
   int ranks = 0, hosts = 1;

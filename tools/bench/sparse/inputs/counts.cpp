@@ -17,7 +17,8 @@ double summed(std::uint64_t first, std::uint64_t last, const F& f) {
   double sum = 0;
   for (std::uint64_t i = first; i <= last;) {
     const std::uint64_t step = i < kEach ? 1 : std::min(i / kStepsInAnOctave, last - i + 1);
-    sum += f(static_cast<double>(i) + static_cast<double>(step - 1) / 2) * static_cast<double>(step);
+    sum +=
+        f(static_cast<double>(i) + static_cast<double>(step - 1) / 2) * static_cast<double>(step);
     i += step;
   }
   return sum;

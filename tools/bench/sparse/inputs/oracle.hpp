@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ranks bring, and what their sum must be, known to every rank from the supports of all.
 //
-// The value of rank r at index i is 1 to 4, by a hash of both, and one more in every other round, so
-// that a result of the round before is found. No value is 0, and sums of small whole numbers are exact
-// in every dtype: a result is right or wrong, bit for bit.
-// Thread: one.
+// The value of rank r at index i is a whole number from 1 up, by a hash of both. In every other
+// round it is negative, or one more where there are no negative numbers, so that a result of the
+// round before is found. No value is 0, and the sums are exact in their dtype: a result is right or
+// wrong, bit for bit. Thread: one.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct FoundResult {
 
 // What a result may leave out or change.
 struct Allowance {
-  std::uint64_t largest = 0;                // > 0: so many of the largest sums alone, ties by index
+  bool largest = false;  // some sums, of which none is smaller than those left out
   int levels = 0;                           // > 0: dense, off by less than the largest sum over it
 };
 
@@ -48,24 +48,30 @@ class SparseOracle {
   Status check(const FoundResult& result, int round, const Allowance& allowance = {}) const;
 
  private:
-  std::uint32_t sum_at(std::uint64_t at, int round) const {
-    return static_cast<std::uint32_t>(sums_[at]) + (round % 2 != 0 ? counts_[at] : 0U);
+  bool odd(int round) const { return alternates_ && round % 2 != 0; }
+  int sum_at(std::uint64_t at, int round) const {
+    if (!odd(round)) return sums_[at];
+    return negates_ ? -sums_[at] : sums_[at] + counts_[at];
+  }
+  std::uint64_t bits_of(int value) const {
+    return value >= 0 ? bits_[static_cast<std::size_t>(value)]
+                      : negative_[static_cast<std::size_t>(-value)];
   }
   int value_at(int rank, std::uint32_t index, int round) const;
   Status check_near(const FoundResult& result, int round, int levels) const;
-  Status check_largest(const FoundResult& result, int round, std::uint64_t kept) const;
+  Status check_largest(const FoundResult& result, int round) const;
   template <typename Bits>
   Status compare(const FoundResult& result, int round) const;
-  Status wrong(std::uint64_t at, std::uint32_t expected, double got) const;
+  Status wrong(std::uint64_t at, int expected, double got) const;
   double read(std::span<const std::byte> values, std::size_t at) const;
 
   DType dtype_;
   std::uint64_t length_, seed_;
   int most_;                                // of one rank, in even rounds
-  bool alternates_;
+  bool alternates_, negates_;
   std::vector<std::uint16_t> sums_, counts_;  // by index, in even rounds; of ranks that have it
   std::uint64_t nnz_out_ = 0;
-  std::vector<std::uint64_t> bits_;         // of the elements 0, 1, 2, ...
+  std::vector<std::uint64_t> bits_, negative_;  // of the elements 0, 1, 2, ... and 0, -1, -2, ...
 };
 
 }  // namespace unisono::tools

@@ -33,7 +33,7 @@ Predicted predicted_sparse(const std::string& algorithm, const PredictedVector& 
   what.partials = has_partials(vector.dtype);
   what.count = count;
   what.k = static_cast<double>(vector.nnz);
-  what.estimates = true;
+  what.estimates = false;                   // as in all steps but one of many
   return {cost::sent_by_sparse(algorithm, what) / network.layout.n,
           1e6 * cost::predict_sparse(algorithm, what, network.costs)};
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What the closed forms of cost/ say of a case: bytes that a rank sends, and time. Pure; thread: any.
+// What the closed forms of cost/ say of a case: bytes that a rank sends, and time. Pure; thread:
+// any.
 #pragma once
 
 #include <string>

@@ -20,8 +20,8 @@ std::uint64_t drawn_below(opt::Random& random, std::uint64_t bound) {
   return drawn;
 }
 
-// i in [0, bound) with a probability in proportion to 1 / (i + 1), exactly: first which power of two
-// it lies above, then where, of which those that are too likely so far are drawn again.
+// i in [0, bound) with a probability in proportion to 1 / (i + 1), exactly: first which power of
+// two it lies above, then where, of which those that are too likely so far are drawn again.
 std::uint64_t drawn_by_zipf(opt::Random& random, std::uint64_t bound) {
   const auto octaves = static_cast<std::uint64_t>(std::bit_width(bound));
   while (true) {

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/codec/command.hpp"
 #include "bench/command.hpp"
+#include "bench/sparse/command.hpp"
 #include "bench/step/command.hpp"
 #include "bench/worker.hpp"
 #include "doctor/command.hpp"
@@ -29,6 +31,12 @@ int main(int argc, char** argv) {
   }
   if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "step") {
     return bench_step_command({arguments.begin() + 2, arguments.end()});
+  }
+  if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "sparse") {
+    return bench_sparse_command({arguments.begin() + 2, arguments.end()});
+  }
+  if (arguments.size() > 1 && arguments[0] == "bench" && arguments[1] == "codec") {
+    return bench_codec_command({arguments.begin() + 2, arguments.end()});
   }
   if (!arguments.empty() && arguments[0] == "bench") {
     return bench_command({arguments.begin() + 1, arguments.end()});

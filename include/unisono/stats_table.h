@@ -26,6 +26,11 @@
   COUNT(buffer_bytes, "bytes of the buffers that were there from the beginning (buffer_bytes)")   \
   COUNT(operations, "operations that succeeded")                                                  \
   COUNT(operations_failed, "operations that failed")                                              \
+  COUNT(sparse_operations, "of those that succeeded, sparse collectives")                         \
+  COUNT(sparse_as_dense, "of them, those that algorithm dense moved")                             \
+  COUNT(sparse_lossy, "those that may have left elements out (oktopk)")                           \
+  COUNT(sparse_elements, "elements that this rank brought to them")                               \
+  COUNT(sparse_result_elements, "elements of their results")                                      \
   COUNT(cache_hits, "requests that the response cache knew")                                      \
   COUNT(cache_misses, "requests that it did not know")                                            \
   COUNT(strangers, "connections that failed authentication")                                      \

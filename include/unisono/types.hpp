@@ -63,6 +63,9 @@ enum class Collective : std::uint8_t {
   remove_process_set = 8,
   prepare = 9,                          // agrees on a persistent allreduce; moves nothing
   switch_order = 10,                    // agrees on another strategy; moves nothing
+  // 11 is the engine's own.
+  sparse_allreduce = 12,                // of indices and values: unisono/sparse.hpp
+  sparse_allgather = 13,
 };
 
 UNISONO_API std::size_t size_of(DType dtype);

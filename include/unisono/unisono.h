@@ -147,6 +147,48 @@ UNISONO_C_API int unisono_alltoall(unisono_engine* engine, const char* name, uni
                                    int dims, const int64_t* shape, const void* input,
                                    const int64_t* splits, int split_count,
                                    const unisono_call* call, unisono_ticket** ticket);
+
+/* What sparse collectives accept besides unisono_call, whose codec and keep_inputs they do not have.
+ * Start from unisono_sparse_call_init(). Must be the same on all ranks. */
+typedef struct {
+  size_t size;
+  const char* algorithm;     /* NULL: chosen from how many elements the ranks have */
+  uint64_t expected_nnz;     /* elements on each rank, for the choice; 0: what the ranks say */
+  uint64_t top_k;            /* oktopk: elements of the result; 0: the most of any rank */
+  int32_t allow_loss;        /* not 0: "oktopk" may be chosen, which leaves elements out */
+  int32_t same_indices;      /* not 0: ranks most likely have the same indices */
+  int32_t refuse_overlap;    /* not 0, allgather: an index on two ranks is an error */
+} unisono_sparse_call;
+
+static inline unisono_sparse_call unisono_sparse_call_init(void) {
+  unisono_sparse_call call = {sizeof(unisono_sparse_call), NULL, 0, 0, 0, 0, 0};
+  return call;
+}
+
+/* Some elements of a vector of `length`: count indices of index_dtype (I32, I64, U32 or U64), in any
+ * order, and as many values. Both are copied before the call returns. What is absent counts as the
+ * operator's neutral element. Read the result with the two calls below. */
+UNISONO_C_API int unisono_sparse_allreduce(unisono_engine* engine, const char* name,
+                                           unisono_dtype dtype, int64_t length, size_t count,
+                                           unisono_dtype index_dtype, const void* indices,
+                                           const void* values, const unisono_call* call,
+                                           const unisono_sparse_call* sparse,
+                                           unisono_ticket** ticket);
+/* Everybody's elements together; those with the same index are combined in the order of ranks. */
+UNISONO_C_API int unisono_sparse_allgather(unisono_engine* engine, const char* name,
+                                           unisono_dtype dtype, int64_t length, size_t count,
+                                           unisono_dtype index_dtype, const void* indices,
+                                           const void* values, const unisono_call* call,
+                                           const unisono_sparse_call* sparse,
+                                           unisono_ticket** ticket);
+/* After unisono_wait(): how many elements the result has, and whether it is dense: then it has all
+ * of them. Either place may be NULL. */
+UNISONO_C_API int unisono_sparse_count(unisono_ticket* ticket, size_t* count, int* dense);
+/* Copies them; capacity is the room for elements in each array, and either array may be NULL. */
+UNISONO_C_API int unisono_sparse_copy(unisono_ticket* ticket, int64_t* indices, void* values,
+                                      size_t capacity);
+/* The name of the algorithm that ran; "" while there is no result. */
+UNISONO_C_API const char* unisono_sparse_algorithm(unisono_ticket* ticket);
 /* An allreduce agreed on once and run again and again: no name to look up, nothing to negotiate.
  * Every member of the process set prepares it under the same name. */
 UNISONO_C_API int unisono_prepare_allreduce(unisono_engine* engine, const char* name,

@@ -27,6 +27,7 @@
 #include "unisono/explanation.hpp"
 #include "unisono/options.hpp"
 #include "unisono/order_report.hpp"
+#include "unisono/sparse.hpp"
 #include "unisono/stats_table.h"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
@@ -68,6 +69,8 @@ class UNISONO_API Ticket {
   const std::string& name() const;
   // Valid once wait() returned ok, as long as a Ticket of this claim lives.
   Output output() const;
+  // The same of a sparse collective; the result lives as long as a copy of what is returned.
+  SparseResult sparse() const;
 
  private:
   std::shared_ptr<TicketState> state_;
@@ -306,6 +309,18 @@ class UNISONO_API Engine {
   Ticket alltoall(std::string_view name, std::span<const T> input, Settings settings = {}) {
     return submit(operation<T>(Collective::alltoall, name, input, nullptr), std::move(settings));
   }
+  // Results of these: ticket.sparse(). Indices and values are copied before the call returns.
+  Ticket sparse_allreduce(std::string_view name, const SparseOperand& operand,
+                          const SparseSettings& settings = {});
+  template <typename T, typename Index>
+  Ticket sparse_allreduce(std::string_view name, std::span<const Index> indices,
+                          std::span<const T> values, std::int64_t length,
+                          const SparseSettings& settings = {}) {
+    return sparse_allreduce(name, SparseOperand::of(indices, values, length), settings);
+  }
+  // Everybody's elements together; those with the same index are combined in the order of ranks.
+  Ticket sparse_allgather(std::string_view name, const SparseOperand& operand,
+                          const SparseSettings& settings = {});
   Ticket barrier(ProcessSetId set = kWorld);
   // Collective: every member prepares the same allreduce under the same name.
   Result<Persistent> prepare(Operation operation, Settings settings = {});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What every codec promises, and the casts against a scalar oracle. A codec joins by its row in
+// What every cast promises, against a scalar oracle. One joins by its row in
 // codec_table().
 #include "encode/codec.hpp"
 
@@ -36,17 +36,17 @@ Bytes encode(const Codec& codec, DType dtype, const Bytes& in, std::size_t count
   return wire;
 }
 
-class CodecContract : public testing::TestWithParam<CodecRow> {};
-INSTANTIATE_TEST_SUITE_P(All, CodecContract, testing::ValuesIn(codec_table()),
+class CastContract : public testing::TestWithParam<CodecRow> {};
+INSTANTIATE_TEST_SUITE_P(All, CastContract, testing::ValuesIn(codec_table()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST_P(CodecContract, IsFoundByItsOwnName) {
+TEST_P(CastContract, IsFoundByItsOwnName) {
   EXPECT_EQ(find_codec(GetParam().name), &GetParam().make());
   EXPECT_EQ(GetParam().make().name(), GetParam().name);
   EXPECT_FALSE(GetParam().about.empty());
 }
 
-TEST_P(CodecContract, LeavesIntegersAndSmallFloatsAlone) {
+TEST_P(CastContract, LeavesIntegersAndSmallFloatsAlone) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (dtype == DType::f32 || dtype == DType::f64) continue;
@@ -84,14 +84,14 @@ void expect_casts(const Codec& codec, DType dtype, double prescale) {
   }
 }
 
-TEST_P(CodecContract, RoundsOnceAfterThePrescaleAndFinishesInTheTensorsOwnType) {
+TEST_P(CastContract, RoundsOnceAfterThePrescaleAndFinishesInTheTensorsOwnType) {
   for (const double prescale : {1.0, 0.25, 1.0 / 3.0}) {
     expect_casts<float>(GetParam().make(), DType::f32, prescale);
     expect_casts<double>(GetParam().make(), DType::f64, prescale);
   }
 }
 
-TEST_P(CodecContract, JoinedRankSendsTheNeutralElement) {
+TEST_P(CastContract, JoinedRankSendsTheNeutralElement) {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
     const DType wire = GetParam().make().wire_dtype(DType::f32);
     Bytes bytes(GetParam().make().wire_bytes(DType::f32, 9)), expected(bytes.size());
@@ -102,7 +102,7 @@ TEST_P(CodecContract, JoinedRankSendsTheNeutralElement) {
   }
 }
 
-TEST_P(CodecContract, PartsGiveWhatTheWholeGives) {
+TEST_P(CastContract, PartsGiveWhatTheWholeGives) {
   const Codec& codec = GetParam().make();
   const std::size_t count = 2500, cut = 1111;
   const Bytes in = elements(DType::f32, count, 5);

@@ -39,6 +39,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   enum class Asker { caller, engine };
   std::vector<Ticket> submit(std::string_view group, std::vector<Operation> operations,
                              const Settings& settings, Asker asker = Asker::caller);
+  Ticket submit_sparse(Collective kind, std::string_view name, const SparseOperand& operand,
+                       const SparseSettings& settings);
   // Returns forked or shut_down when this process may not use the engine (any more).
   Status usable() const;
   Members members(SetId set) const;         // no ranks when there is no such set
@@ -82,6 +84,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Status start(LoopParts parts, Identity identity);
   std::vector<Ticket> try_submit(std::string_view group, std::vector<Operation>& operations,
                                  const Settings& settings, Asker asker);
+  Ticket try_submit_sparse(Collective kind, std::string_view name, const SparseOperand& operand,
+                           const SparseSettings& settings);
   // Begins what the options ask to be written down.
   Status start_files();
   Status open_timeline(std::unique_ptr<observe::Timeline>& timeline, const std::string& path,

@@ -8,6 +8,7 @@
 #include "base/data/text.hpp"
 #include "engine/core.hpp"
 #include "engine/explain_text.hpp"
+#include "engine/sparse/sparse_results.hpp"
 #include "engine/wiring.hpp"
 #include "order/switch/switchable.hpp"
 #include "rendezvous/connect/addresses.hpp"
@@ -61,6 +62,14 @@ Output Ticket::output() const {
   output.splits = state_->splits;
   output.value = state_->value;
   return output;
+}
+
+SparseResult Ticket::sparse() const {
+  return state_ == nullptr || !done() ? SparseResult{} : engine::sparse_result(*state_);
+}
+
+SparseResult SparseResult::as_pairs() const {
+  return dense ? engine::sparse_pairs(*this) : *this;
 }
 
 ThreadWorld::ThreadWorld(int size)
@@ -136,6 +145,16 @@ Ticket Engine::administer(Operation operation, const Settings& settings) {
 std::vector<Ticket> Engine::submit_group(std::string_view group, std::vector<Operation> operations,
                                          Settings settings) {
   return core_->submit(group, std::move(operations), settings);
+}
+
+Ticket Engine::sparse_allreduce(std::string_view name, const SparseOperand& operand,
+                                const SparseSettings& settings) {
+  return core_->submit_sparse(Collective::sparse_allreduce, name, operand, settings);
+}
+
+Ticket Engine::sparse_allgather(std::string_view name, const SparseOperand& operand,
+                                const SparseSettings& settings) {
+  return core_->submit_sparse(Collective::sparse_allgather, name, operand, settings);
 }
 
 Ticket Engine::barrier(ProcessSetId set) {

@@ -33,6 +33,7 @@ struct CollectiveTraits {
   bool fuses = false;         // several tensors may travel in one bucket
   bool opens_team = false;    // members set slots of their boards aside for it
   bool about_sets = false;    // adds or removes a process set
+  bool sparse = false;        // indices and values, as many as each member has; has calls of its own
   NamesRanks names_ranks = NamesRanks::none;
 
   // Whether responses carry a number for every member: its rows, or its board slots.
@@ -64,6 +65,12 @@ inline constexpr std::array kCollectives = {
                      .reduces = true, .same_shape = true, .encodes = true, .opens_team = true},
     CollectiveTraits{.kind = Collective::switch_order, .name = "switch_order"},
     CollectiveTraits{.kind = kRelease, .name = "release", .names_ranks = NamesRanks::one},
+    CollectiveTraits{.kind = Collective::sparse_allreduce, .name = "sparse_allreduce",
+                     .moves = true, .carries_data = true, .reduces = true, .same_shape = true,
+                     .sparse = true},
+    CollectiveTraits{.kind = Collective::sparse_allgather, .name = "sparse_allgather",
+                     .moves = true, .carries_data = true, .reduces = true, .same_shape = true,
+                     .sparse = true},
 };
 
 // A kind's number must be the index of its row.

@@ -34,6 +34,7 @@ TEST(CollectiveTraits, RowsDoNotContradictThemselves) {
     EXPECT_LE(row.fuses, row.moves && row.same_shape) << row.name;
     EXPECT_LE(row.free_rows, row.divides_rows) << row.name;
     EXPECT_FALSE(row.opens_team && row.moves) << row.name;
+    EXPECT_LE(row.sparse, row.moves && row.reduces && row.same_shape && !row.fuses) << row.name;
   }
 }
 

@@ -51,6 +51,7 @@ Pending& Pending::operator=(Pending&& other) noexcept {
   keep_alive = std::move(other.keep_alive);
   on_done = std::exchange(other.on_done, {});
   splits = std::move(other.splits);
+  sparse = std::move(other.sparse);
   keep_inputs = other.keep_inputs;
   submitted = other.submitted;
   agreed = other.agreed;

@@ -16,6 +16,10 @@
 
 namespace unisono {
 
+namespace stream {
+class Stream;                               // stream/stream.hpp
+}  // namespace stream
+
 struct Pending {
   Request request;
   const void* input = nullptr;
@@ -24,6 +28,7 @@ struct Pending {
   std::shared_ptr<void> keep_alive;
   std::function<void(const Status&)> on_done;
   std::vector<std::int64_t> splits;         // alltoall: rows for each member, when uneven
+  std::shared_ptr<const stream::Stream> sparse;  // what this rank brings to a sparse collective
   bool keep_inputs = false;                 // a failure leaves the output as it was
   Time submitted, agreed;
 

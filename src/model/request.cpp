@@ -6,7 +6,17 @@ namespace unisono {
 namespace {
 
 // What most requests have none of.
-constexpr std::uint8_t kUneven = 1, kTeam = 2, kPlanCodecs = 4;
+constexpr std::uint8_t kUneven = 1, kTeam = 2, kPlanCodecs = 4, kSparse = 8;
+
+// What goes with a sparse kind is there for those, and for no other; no member has more elements
+// than the vector.
+bool sparse_fits(const Request& r, bool has_ask) {
+  if (traits_of(r.kind).sparse != has_ask) return false;
+  if (!has_ask) return true;
+  if (r.shape.size() != 1 || r.shape.front() < 0) return false;
+  const auto length = static_cast<std::uint64_t>(r.shape.front());
+  return length <= kStreamLengthMax && r.sparse.nnz <= length && r.sparse.top_k <= length;
+}
 
 }  // namespace
 
@@ -26,9 +36,11 @@ void encode_request(const Request& r, ByteWriter& out) {
   out.put_text(r.group);
   out.put(r.group_size);
   out.put(static_cast<std::uint8_t>((r.uneven ? kUneven : 0) | (r.team != 0 ? kTeam : 0) |
-                                    (r.plan_codecs.empty() ? 0 : kPlanCodecs)));
+                                    (r.plan_codecs.empty() ? 0 : kPlanCodecs) |
+                                    (traits_of(r.kind).sparse ? kSparse : 0)));
   if (r.team != 0) out.put(r.team);
   if (!r.plan_codecs.empty()) out.put_text(r.plan_codecs);
+  if (traits_of(r.kind).sparse) encode_sparse_ask(r.sparse, out);
   out.put(r.board_slots);
   out.put_list(r.members);
 }
@@ -53,6 +65,7 @@ Request decode_request(ByteReader& in) {
   r.uneven = (rare & kUneven) != 0;
   if ((rare & kTeam) != 0) r.team = in.get<std::uint32_t>();
   if ((rare & kPlanCodecs) != 0) r.plan_codecs = in.get_text();
+  if ((rare & kSparse) != 0) r.sparse = decode_sparse_ask(in);
   r.board_slots = in.get<std::uint64_t>();
   r.members = in.get_list<Rank>();
   const bool is_known = known(r.kind) && static_cast<int>(r.dtype) < kDTypeCount &&
@@ -63,8 +76,8 @@ Request decode_request(ByteReader& in) {
   const NamesRanks names = traits_of(r.kind).names_ranks;
   const bool names_ranks = names == NamesRanks::none ||
                            (names == NamesRanks::one ? r.members.size() == 1 : !r.members.empty());
-  if (!names_ranks || names_nothing || rare > (kUneven | kTeam | kPlanCodecs) ||
-      r.board_slots > INT64_MAX) {
+  if (!names_ranks || names_nothing || rare > (kUneven | kTeam | kPlanCodecs | kSparse) ||
+      !sparse_fits(r, (rare & kSparse) != 0) || r.board_slots > INT64_MAX) {
     in.fail();
   }
   // Sizes in bytes must not overflow either; nothing has elements of more than 8 bytes.

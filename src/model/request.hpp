@@ -10,6 +10,7 @@
 
 #include "base/data/bytes.hpp"
 #include "model/collective_traits.hpp"
+#include "model/sparse/sparse_ask.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono {
@@ -41,9 +42,16 @@ struct Request {
   // counted from 1; 0 = none.
   std::uint64_t board_slots = 0;
   std::vector<Rank> members;            // add_process_set: sorted, unique
+  SparseAsk sparse;                     // of a sparse kind
 
   std::int64_t elements() const { return element_count(shape).value_or(0); }
-  std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(dtype); }
+  // Of a sparse kind: about what the member with the most elements brings.
+  std::size_t bytes() const {
+    if (traits_of(kind).sparse) {
+      return static_cast<std::size_t>(sparse.bytes(elements(), size_of(dtype)));
+    }
+    return static_cast<std::size_t>(elements()) * size_of(dtype);
+  }
   friend bool operator==(const Request&, const Request&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -18,6 +19,9 @@
 
 namespace unisono {
 
+namespace stream {
+class Stream;                               // stream/stream.hpp
+}  // namespace stream
 struct TicketState;
 
 // How a thread waits on this ticket: the engine lets it drive the loop before it sleeps.
@@ -50,6 +54,9 @@ struct TicketState {
   std::size_t result_bytes = 0;
   std::vector<std::int64_t> splits;
   std::int64_t value = -1;
+  std::shared_ptr<const stream::Stream> sparse;  // result of a sparse collective
+  std::string_view algorithm;               // by which it was made; lives for ever
+  ReduceOp op = ReduceOp::sum;              // and of what
   std::optional<Watch> watch;               // set: somebody wants to know when the program looks
 
   bool done() const { return word_.load(std::memory_order_acquire) == kDone; }

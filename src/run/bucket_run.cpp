@@ -145,7 +145,7 @@ void BucketRun::write_outputs() {
 
 void BucketRun::resolve_tickets(const submit::ReleaseName& release) {
   for (Tensor& tensor : tensors_) {
-    if (!tensor.absent()) submit::resolve(tensor.pending, Status{}, release);
+    if (!tensor.absent()) submit::resolve(tensor.pending, outcome(tensor), release);
   }
   give_buffers_back();
 }

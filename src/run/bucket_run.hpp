@@ -7,12 +7,14 @@
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "cost/layout.hpp"
 #include "run/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
@@ -20,6 +22,7 @@
 #include "move/collective.hpp"
 #include "move/host_team.hpp"
 #include "move/local/team.hpp"
+#include "move/sparse/sparse.hpp"
 #include "submit/resolve.hpp"
 #include "unisono/options.hpp"
 
@@ -39,6 +42,9 @@ inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
 class Selector;                             // run/select/selector.hpp
 struct Choice;                              // there, too
 
+// What "oktopk" keeps of each tensor of a set.
+using TopkMemories = std::map<std::string, move::TopkMemory, std::less<>>;
+
 struct RunContext {
   transport::Transport* transport = nullptr;
   const Members* members = nullptr;         // outlives the run
@@ -51,6 +57,8 @@ struct RunContext {
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
   Selector* selector = nullptr;             // null: fixed rules choose algorithms; outlives the run
   const Clock* clock = nullptr;             // where there is a selector, or an emulated network
+  const cost::Network* network = nullptr;   // null: typical figures choose sparse algorithms
+  TopkMemories* topk = nullptr;             // of the set; outlives the run
 };
 
 // The same error, naming the tensor it reached, and whether its output is as it was.
@@ -136,6 +144,8 @@ class BucketRun {
   // Whether the end of the machine is the end of the bucket.
   virtual bool is_last_machine() const { return true; }
   virtual void give_buffers_back() {}
+  // What the ticket of a tensor that has moved is told.
+  virtual Status outcome(const Tensor&) const { return {}; }
 
   // Whether a vote goes with the data.
   bool votes() const { return planned() && !settled_; }

@@ -99,6 +99,10 @@ std::unique_ptr<BucketRun> make_kind(RunParts parts) {
                                    "version everywhere"));
     return std::make_unique<RefusedRun>(std::move(parts), std::move(why));
   }
+  if (traits_of(parts.bucket.kind).sparse) {
+    parts.context.team = nullptr;
+    return make_sparse_run(std::move(parts));
+  }
   if (!fits_shared_memory(parts, *codec)) parts.context.team = nullptr;
   const bool local = parts.context.team != nullptr;
   if (parts.bucket.kind != Collective::allreduce) {

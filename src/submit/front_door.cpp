@@ -142,6 +142,10 @@ Status check_open_to_callers(const Operation& operation) {
                       "switch_order() are calls of their own"),
                   Culprit{.rank = -1, .host = {}, .pid = 0, .tensor = operation.name});
   }
+  if (traits_of(operation.kind).sparse) {
+    return wrong(operation, "sparse collectives have calls of their own, which take indices: "
+                            "sparse_allreduce() and sparse_allgather()");
+  }
   if (operation.name.starts_with(kReservedPrefix)) {
     return wrong(operation, cat("names that begin with '", kReservedPrefix,
                                 "' are the engine's own; choose another"));

@@ -13,7 +13,7 @@ import struct
 import threading
 
 MAGIC = b"UNISONO\n"
-VERSION = 8
+VERSION = 9
 HELLO_BYTES, ANSWER_BYTES, MAC_BYTES = 64, 80, 32
 
 

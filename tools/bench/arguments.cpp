@@ -52,7 +52,9 @@ void describe(CLI::App& app, Line& line, BenchArguments& out) {
   app.description(
       "Measures a collective, beside other implementations where they are installed:\n"
       "  unisono bench allreduce|allgather|broadcast|reducescatter|alltoall -np N [options]\n"
-      "or replays a whole training step under several planners (unisono bench step --help).");
+      "or replays a whole training step under several planners (unisono bench step --help), sums "
+      "sparse vectors\n(unisono bench sparse --help), or measures codecs (unisono bench codec "
+      "--help).");
   app.footer(kFooter);
   app.add_option("collective", line.collective, "what to measure");
   app.add_option("-n,--np,--num-proc", s.ranks, "how many ranks on this machine (also -np)")

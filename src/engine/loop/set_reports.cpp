@@ -9,6 +9,7 @@
 #include "base/data/hash.hpp"
 #include "base/data/text.hpp"
 #include "engine/loop/set_runner.hpp"
+#include "stream/stream.hpp"
 
 namespace unisono::engine {
 
@@ -77,6 +78,20 @@ static void note_tensors(observe::Timings& timings, SetId set, const run::Bucket
 }
 
 // Timings and counters come first, so that whoever a ticket wakes finds the operation in them.
+namespace {
+
+// A rank that has joined brings nothing, and an operation that was refused has no result.
+void count_sparse(observe::Counters& counters, const Pending& pending) {
+  if (pending.ticket == nullptr || pending.ticket->sparse == nullptr) return;
+  observe::Counters::add(counters.sparse_operations);
+  if (pending.ticket->algorithm == "dense") observe::Counters::add(counters.sparse_as_dense);
+  if (pending.ticket->algorithm == "oktopk") observe::Counters::add(counters.sparse_lossy);
+  observe::Counters::add(counters.sparse_elements, pending.sparse->nnz());
+  observe::Counters::add(counters.sparse_result_elements, pending.ticket->sparse->nnz());
+}
+
+}  // namespace
+
 void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
   observe::Counters& counters = *parts_.shared->counters;
   const Time moved = parts_.shared->clock->now();
@@ -104,6 +119,7 @@ void SetRunner::complete(const run::Channel& channel, run::BucketRun& run) {
     parts_.costs->note(run.bucket(), channel.packed - channel.begun + (done - joined),
                        run::MoveTimes::sample_of(run.local(), run.planned() && !run.settled()));
   }
+  if (traits_of(run.bucket().kind).sparse) count_sparse(counters, run.tensor(0).pending);
   run.resolve_tickets(release_);
 }
 

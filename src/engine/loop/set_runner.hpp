@@ -110,6 +110,7 @@ class SetRunner {
   SetParts parts_;
   submit::ReleaseName release_;
   bool someone_left_ = false;
+  run::TopkMemories topk_;
   bool negotiate_ = false;                  // something new for the order to look at
   bool stopped_ = false;
   bool reported_planned_ = false;           // as the last report says

@@ -36,13 +36,15 @@ class SparseGather final : public SparseMachine {
                         "streams: give every rank indices of its own, or let them be combined");
       return false;
     }
+    if (work_.overlapped != nullptr) *work_.overlapped = sum.overlapped();
     finish_with(sum.take(work_.dtype));
     return true;
   }
 
   // Where overlap is refused a dense stream has only the elements that are not neutral.
   void add(SegmentSum& sum, const stream::View& view) const {
-    if (!work_.refuse_overlap || !view.dense) return sum.add(view);
+    const bool asks = work_.refuse_overlap || work_.overlapped != nullptr;
+    if (!asks || !view.dense) return sum.add(view);
     stream::Stream few = stream::Stream::copy_of(view);
     few.sparsify(work_.op);
     sum.add(few.view());

@@ -92,6 +92,13 @@ MadeMachine make_sparse_allgather(MoveContext context, SparseWork work, stream::
 
 std::span<const SparseRow> sparse_algorithm_table() { return kRows; }
 
+std::string_view sparse_algorithm_named(std::string_view name) {
+  const auto at = std::find_if(kRows.begin(), kRows.end(),
+                               [&](const SparseRow& row) { return row.name == name; });
+  UNISONO_CHECK(at != kRows.end());
+  return at->name;
+}
+
 bool sparse_algorithm_known(Collective kind, std::string_view name) {
   return std::any_of(kRows.begin(), kRows.end(),
                      [&](const SparseRow& row) { return row.kind == kind && row.name == name; });

@@ -55,6 +55,7 @@ struct SparseWork {
   std::uint32_t sequence = 0;               // goes with the data and is compared on arrival
   bool balanced = false;                    // split: owners of equally many elements, not indices
   bool refuse_overlap = false;              // allgather: an index on two members is an error
+  bool* overlapped = nullptr;               // the same, but only told: the machine finishes
   GatherCodec* codec = nullptr;             // dsar_split_allgather; lossy or not as it is
   std::uint64_t k = 0;                      // oktopk: elements in the result; 0: what mine has most
   std::uint32_t reestimate_every = 32;      // oktopk: steps for which a threshold is used
@@ -85,6 +86,8 @@ struct SparseRow {
   bool lossy = false;                       // only where the caller allows it
 };
 std::span<const SparseRow> sparse_algorithm_table();
+// The same text, as it stands in the table; it must be known for kind allreduce.
+std::string_view sparse_algorithm_named(std::string_view name);
 bool sparse_algorithm_known(Collective kind, std::string_view name);
 
 }  // namespace unisono::move

@@ -14,7 +14,7 @@ namespace {
 
 // Whether the request can run although joined members contribute only the neutral element.
 bool runs_without_joined(const Request& request) {
-  if (request.kind == Collective::barrier) return true;
+  if (request.kind == Collective::barrier || traits_of(request.kind).sparse) return true;
   return request.kind == Collective::allreduce &&
          (request.op <= ReduceOp::product || request.op == ReduceOp::adasum);
 }
@@ -110,15 +110,16 @@ Answer answer(Unit unit, const Members& members, const JoinState& joins) {
   if (Status error = check(unit, absent, members); !error) {
     return refuse(std::move(unit), std::move(error));
   }
-  bool ragged = false;
+  bool ragged = false, counted = false;
   bool alike = absent.empty();
   for (const auto& tensor : unit.tensors) {
     ragged |= traits_of(tensor->canonical.kind).has_extents();
+    counted |= traits_of(tensor->canonical.kind).sparse;
     tensor->canonical.uneven = anyone_uneven(*tensor);
     alike &= tensor->variants.empty();
   }
   Answer out;
-  out.alike = alike && !ragged;
+  out.alike = alike && !ragged && !counted;
   for (const auto& tensor : unit.tensors) {
     if (!ragged) break;
     out.response.extents.push_back(traits_of(tensor->canonical.kind).has_extents()

@@ -67,6 +67,8 @@ Unit* Readiness::add_repeated(Senders who, std::string_view name,
 void Readiness::remember(Senders who, std::string_view name, std::span<const std::byte> encoded) {
   Tensor* tensor = find(name);
   if (tensor == nullptr || !tensor->encoded.empty() || tensor->unit->is_group()) return;
+  // Each of those that repeat it adds to its counts.
+  if (traits_of(tensor->canonical.kind).sparse) return;
   if (&tensor->of(who.first()) == &tensor->canonical) {
     tensor->encoded.assign(encoded.begin(), encoded.end());
   }
@@ -135,8 +137,29 @@ Unit& Readiness::merge(Unit& into, Unit& from) {
   return into;
 }
 
+namespace {
+
+// The counts of a sparse collective: the request says what all so far have, at most and together, and
+// so does the canonical one; then only what members must agree on tells the two apart.
+void join_counts(Senders who, Request& request, Tensor* tensor) {
+  std::uint64_t senders = 0;
+  who.each([&](int) { ++senders; });
+  SparseAsk& ask = request.sparse;
+  ask.nnz_sum = senders * ask.nnz;
+  if (tensor == nullptr || who.meet(tensor->submitted) ||
+      !traits_of(tensor->canonical.kind).sparse) {
+    return;
+  }
+  SparseAsk& all = tensor->canonical.sparse;
+  ask.nnz = all.nnz = std::max(all.nnz, ask.nnz);
+  ask.nnz_sum = all.nnz_sum += ask.nnz_sum;
+}
+
+}  // namespace
+
 void Readiness::record(Senders who, Request& request, Unit& unit) {
   Tensor* tensor = find(request.name);
+  if (traits_of(request.kind).sparse) join_counts(who, request, tensor);
   if (tensor == nullptr) {
     unit.tensors.push_back(std::make_unique<Tensor>(
         Tensor{std::move(request), MemberBits(members_), {}, {}, &unit}));

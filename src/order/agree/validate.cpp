@@ -20,6 +20,7 @@ bool reduces(Collective kind) { return traits_of(kind).reduces; }
 bool has_same_shape(Collective kind) { return traits_of(kind).same_shape; }
 bool has_free_rows(Collective kind) { return traits_of(kind).free_rows; }
 bool has_root(Collective kind) { return traits_of(kind).has_root; }
+bool is_sparse(Collective kind) { return traits_of(kind).sparse; }
 bool is_about_sets(Collective kind) { return traits_of(kind).about_sets; }
 
 std::string kind_value(const Request& r) { return upper_name(r.kind); }
@@ -40,6 +41,16 @@ std::string team_value(const Request& r) { return r.team == 0 ? "any" : cat(r.te
 std::string device_value(const Request& r) {
   if (r.device == 0) return "CPU";
   return r.device == 1 ? "GPU" : cat("kind ", static_cast<int>(r.device));
+}
+std::string sparse_value(const Request& r) {
+  const SparseAsk& ask = r.sparse;
+  std::string text = cat("algorithm=", ask.algorithm.empty() ? "chosen" : ask.algorithm,
+                         " expected_nnz=", ask.expected, " top_k=", ask.top_k);
+  if (ask.allow_loss) text += " allow_loss";
+  if (ask.same_indices) text += " same_indices";
+  if (ask.refuse_overlap) text += " refuse_overlap";
+  if (!ask.user_operator.empty()) text += cat(" operator=", ask.user_operator);
+  return text;
 }
 std::string set_value(const Request& r) {
   if (r.kind == Collective::remove_process_set) return cat(r.root, " ", join_text(r.members));
@@ -105,6 +116,9 @@ constexpr std::array kFields = {
           ", but another rank allowed plan_codecs ", "Allow the same codecs on every rank."},
     Field{carries_data, team_value, team_value, "Mismatched teams: One rank specified team ",
           ", but another rank specified team ", "Name the same team on every rank."},
+    Field{is_sparse, sparse_value, sparse_value,
+          "Mismatched % settings: One rank specified ", ", but another rank specified ",
+          "Pass the same settings on every rank."},
     Field{is_about_sets, set_value, set_value,
           "Mismatched % process sets: One rank specified ", ", but another rank specified ",
           "Pass the same ranks on every rank."},

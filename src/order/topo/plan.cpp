@@ -63,7 +63,8 @@ bool same_settings(const Request& a, const Request& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.device == b.device &&
          a.prescale == b.prescale && a.postscale == b.postscale && a.codec == b.codec &&
          a.plan_codecs == b.plan_codecs &&
-         a.team == b.team && a.set == b.set && (!traits_of(a.kind).has_root || a.root == b.root);
+         a.team == b.team && a.set == b.set && a.sparse.agrees_with(b.sparse) &&
+         (!traits_of(a.kind).has_root || a.root == b.root);
 }
 
 bool same_but_shape(const Request& a, const Request& b) {
@@ -87,7 +88,7 @@ bool plannable(std::span<const Request> tensors) {
   if (head.kind != Collective::allreduce) {
     return tensors.size() == 1 && head.group.empty() &&
            (head.kind == Collective::broadcast || head.kind == Collective::allgather ||
-            head.kind == Collective::reducescatter);
+            head.kind == Collective::reducescatter || traits_of(head.kind).sparse);
   }
   if (tensors.size() != (head.group.empty() ? 1 : head.group_size)) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const Request& request) {
@@ -121,6 +122,15 @@ std::uint64_t signature_of(const Request& request, std::span<const std::int64_t>
   mix(std::bit_cast<std::uint64_t>(request.postscale));
   mix(std::uint64_t{request.team} << 32 | request.group_size);
   if (!request.plan_codecs.empty()) mix(hash_text(request.plan_codecs));
+  // Without the counts, which differ from step to step: planned ones go by those of the plan.
+  if (traits.sparse) {
+    const SparseAsk& ask = request.sparse;
+    mix(ask.expected);
+    mix(ask.top_k);
+    mix((ask.allow_loss ? 4u : 0u) | (ask.same_indices ? 2u : 0u) | (ask.refuse_overlap ? 1u : 0u));
+    mix(hash_text(ask.algorithm));
+    mix(hash_text(ask.user_operator));
+  }
   if (!request.group.empty()) mix(hash_text(request.group));
   return hash;
 }

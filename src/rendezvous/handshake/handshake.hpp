@@ -35,7 +35,7 @@
 
 namespace unisono::rendezvous {
 
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 inline constexpr std::size_t kKeyBytes = 32;
 inline constexpr std::size_t kHelloBytes = 64;
 inline constexpr std::size_t kAnswerBytes = 80;

@@ -27,6 +27,8 @@ std::unique_ptr<BucketRun> make_adasum_run(RunParts parts, const encode::Codec& 
 std::unique_ptr<BucketRun> make_local_run(RunParts parts, const encode::Codec& codec);
 // Only the vote on a planned bucket.
 std::unique_ptr<BucketRun> make_ballot_run(RunParts parts);
+// Of indices and values.
+std::unique_ptr<BucketRun> make_sparse_run(RunParts parts);
 // Everything else: one tensor after the other.
 std::unique_ptr<BucketRun> make_message_tensor_run(RunParts parts);
 std::unique_ptr<BucketRun> make_local_tensor_run(RunParts parts);

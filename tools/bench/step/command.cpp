@@ -5,39 +5,24 @@
 #include "bench/step/command.hpp"
 
 #include <sys/prctl.h>
-#include <signal.h>
 
-#include <fstream>
 #include <iostream>
 #include <optional>
 
 #include "base/data/text.hpp"
+#include "bench/ranks/lanes.hpp"
+#include "bench/ranks/own_ranks.hpp"
 #include "bench/step/arguments.hpp"
-#include "bench/step/lanes.hpp"
 #include "bench/step/report.hpp"
 #include "bench/step/turns.hpp"
 #include "exit_codes.hpp"
-#include "processes/capture.hpp"
-#include "processes/child.hpp"
-#include "processes/interrupt.hpp"
-#include "progress_bar.hpp"
 
 namespace unisono::tools {
 namespace {
 
 constexpr int kRanksHere = 2;
 
-void complain(const std::string& message) {
-  std::cerr << "unisono bench step: " << message << "\n";
-}
-
-bool write_whole(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (file.flush()) return true;
-  complain(cat("cannot write ", path));
-  return false;
-}
+void complain(const std::string& message) { complain_about("step", message); }
 
 int deliver_steps(const StepSettings& settings, const StepResults& results) {
   const Machine machine = this_machine();
@@ -47,25 +32,16 @@ int deliver_steps(const StepSettings& settings, const StepResults& results) {
     std::cout << json << std::flush;
   } else {
     std::cout << step_table(settings, machine, results) << std::flush;
-    if (!json.empty()) written = write_whole(settings.json, json);
+    if (!json.empty()) written = write_whole("step", settings.json, json);
   }
   if (!settings.write_profile.empty()) {
-    written = write_whole(settings.write_profile, profile_json(settings.profile)) && written;
+    written =
+        write_whole("step", settings.write_profile, profile_json(settings.profile)) && written;
   }
   if (!settings.plot.empty()) {
-    written = write_whole(settings.plot, step_svg(settings, machine, results)) && written;
+    written = write_whole("step", settings.plot, step_svg(settings, machine, results)) && written;
   }
   return written ? kSuccess : kJobFailed;
-}
-
-Result<Options> options_for(const StepSettings& settings) {
-  auto options = Options::from_environment();
-  if (!options) return options.status();
-  for (const auto& [key, value] : settings.options) {
-    if (Status bad = options->set(key, value); !bad.ok()) return bad;
-  }
-  if (Status bad = options->validate(); !bad.ok()) return bad;
-  return options;
 }
 
 // Ok unless the engine has none of the planners asked for; then its words about the first.
@@ -79,29 +55,10 @@ Status all_refused(const StepSettings& settings) {
   return first;
 }
 
-void say_line(const nlohmann::json& line) {
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  std::cout << line.dump(-1, ' ', false, kReplace) << "\n" << std::flush;
-}
-
-// Limits how often a rank speaks of its progress to another process.
-class ProgressLines {
- public:
-  void show(double done, const std::string& now) {
-    const auto time = std::chrono::steady_clock::now();
-    if (time < next_) return;
-    next_ = time + std::chrono::milliseconds(100);
-    say_line({{"done", done}, {"now", now}});
-  }
-
- private:
-  std::chrono::steady_clock::time_point next_{};
-};
-
 int serve_as_rank(const StepSettings& settings) {
   // The kernel may otherwise let a sleeper sleep 50 µs longer, to save energy.
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  auto base = options_for(settings);
+  auto base = options_with(settings.options);
   if (!base) {
     complain(base.status().message());
     return kWrongUsage;
@@ -122,12 +79,8 @@ int serve_as_rank(const StepSettings& settings) {
   const bool reports = control->rank() == 0;
   std::optional<StepResults> results;
   {
-    ProgressBar bar(!settings.quiet && reports && !settings.lines);
-    ProgressLines lines;
-    const StepProgress progress = [&](double done, const std::string& now) {
-      if (!reports) return;
-      settings.lines ? lines.show(done, now) : bar.show(done, now);
-    };
+    RankProgress shown(reports, settings.lines, settings.quiet);
+    const StepProgress progress = [&](double done, const std::string& now) { shown.show(done, now); };
     auto measured = measure_steps(settings, *base, *control, lanes_of_job(*control), progress);
     if (!measured) {
       complain(measured.status().to_string());
@@ -137,13 +90,12 @@ int serve_as_rank(const StepSettings& settings) {
   }
   if (!reports) return kSuccess;
   if (!settings.lines) return deliver_steps(settings, *results);
-  say_line({{"results", *results}});
+  say_results(*results);
   return kSuccess;
 }
 
-// Starts the ranks and listens to the first of them.
-int start_ranks(StepSettings settings, const std::vector<std::string>& arguments) {
-  if (auto options = options_for(settings); !options) {
+int start_ranks(const StepSettings& settings, const std::vector<std::string>& arguments) {
+  if (auto options = options_with(settings.options); !options) {
     complain(options.status().message());
     return kWrongUsage;
   }
@@ -152,45 +104,9 @@ int start_ranks(StepSettings settings, const std::vector<std::string>& arguments
     return kWrongUsage;
   }
   const int ranks = settings.ranks > 0 ? settings.ranks : kRanksHere;
-  const std::string self = own_path();
-  std::vector<std::string> command{self, "run", "-np", std::to_string(ranks), "--no-prefix",
-                                   self, "bench", "step", "--lines"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  ::signal(SIGPIPE, SIG_IGN);
-  watch_for_interrupt();
-  ProgressBar bar(!settings.quiet);
-  auto child = Child::run(command);
-  if (!child) {
-    complain(child.status().message());
-    return kMachineLacks;
-  }
-  child->close_input();
-  std::optional<StepResults> results;
-  const auto read_lines = [&] {
-    while (auto text = child->take_line()) {
-      const auto line = nlohmann::json::parse(*text, nullptr, false);
-      try {
-        if (line.is_object() && line.contains("results")) {
-          results = line.at("results").get<StepResults>();
-        } else if (line.is_object() && line.contains("done")) {
-          bar.show(line.at("done").get<double>(), line.value("now", ""));
-        }
-      } catch (const nlohmann::json::exception&) {
-        // A line that is none of ours.
-      }
-    }
-  };
-  Child* const children[] = {&*child};
-  pump_until(children, kNever, [&] { return child->ended(); }, read_lines);
-  read_lines();
-  bar.clear();
-  if (interrupted() != 0) return kSignalBase + interrupted();
-  std::cerr << child->err() << std::flush;
-  if (child->exit_code() != 0 || !results) {
-    if (child->exit_code() == 0) complain("the ranks ended without a result");
-    return child->exit_code() == kWrongUsage ? kWrongUsage : kJobFailed;
-  }
-  return deliver_steps(settings, *results);
+  const OwnRanks done = run_own_ranks("step", ranks, settings.quiet, arguments);
+  if (!done.results) return done.exit_code;
+  return deliver_steps(settings, done.results->get<StepResults>());
 }
 
 }  // namespace

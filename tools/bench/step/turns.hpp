@@ -8,14 +8,13 @@
 #include <functional>
 #include <string>
 
+#include "bench/ranks/lanes.hpp"
 #include "bench/step/results.hpp"
 #include "bench/step/settings.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono::tools {
 
-// Joins another job of the same ranks. Collective: all ranks open the same lanes in the same order.
-using OpenLane = std::function<Result<Engine>(const Options& options, int lane)>;
 // done is the part of the work that is over, 0 to 1.
 using StepProgress = std::function<void(double done, const std::string& now)>;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "order/testing/virtual_net.hpp"
 #include "order/topo/testing/net.hpp"
 
 namespace unisono::order {

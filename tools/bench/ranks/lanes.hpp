@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs of the same processes: each planner has engines of its own, which meet at a port that
-// rank 0 tells the others through an engine that they have already. Thread: one.
+// Several jobs of the same processes: what is compared has engines of its own, which meet at a port
+// that rank 0 tells the others through an engine that they have already. Thread: one.
 #pragma once
 
-#include "bench/step/turns.hpp"
+#include <functional>
+
+#include "unisono/unisono.hpp"
 
 namespace unisono::tools {
+
+// Joins another job of the same ranks. Collective: all ranks open the same lanes in the same order.
+using OpenLane = std::function<Result<Engine>(const Options& options, int lane)>;
 
 // Whether a launcher has started this process as a rank. An error when one has that does not say
 // where rank 0 listens, so that further jobs could not meet.

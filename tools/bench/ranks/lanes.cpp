@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/step/lanes.hpp"
+#include "bench/ranks/lanes.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -47,7 +47,7 @@ Result<std::string> agree_on_address(Engine& control, int lane, Fd& listener) {
       failed = made ? Status(Code::internal, "too many addresses") : made.status();
     }
   }
-  const std::string name = cat("bench.step.address.", lane);
+  const std::string name = cat("bench.address.", lane);
   if (Status bad = control.broadcast<std::uint8_t>(name, bytes, 0).wait(); !bad.ok()) return bad;
   if (!failed.ok()) return failed;
   if (bytes.front() == 0) {

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the unisono authors
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors take which codec, by their names: "*.bias=none,conv*=ef|topk:512:8". In a pattern
+// * stands for any characters and ? for one; the first that fits the whole name counts.
+// A value; thread: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unisono/codec.hpp"
+
+namespace unisono {
+
+struct CodecRule {
+  std::string pattern;
+  CodecSpec codec;
+};
+
+class CodecRules {
+ public:
+  // The error names the rule and what is wrong with it. "" is no rules.
+  static Result<CodecRules> parse(std::string_view text);
+
+  // Null where no rule fits.
+  const CodecSpec* find(std::string_view name) const;
+  bool empty() const { return rules_.empty(); }
+
+ private:
+  std::vector<CodecRule> rules_;
+};
+
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace unisono

@@ -298,9 +298,9 @@ def a_state_that_does_not_fit_changes_nothing():
     state, before = copy.deepcopy(optimizer.state_dict()), anchors(optimizer).clone()
     raises(ValueError, lambda: optimizer.load_state_dict(optimizer.inner.state_dict()),
            "no outer part", "restart()")
-    raises(ValueError, lambda: made(net, steps=3).load_state_dict(state), "cut differently")
-    raises(ValueError, lambda: made(net, steps=3, update=outer.Averaging()).load_state_dict(state),
-           "velocity", "nothing")
+    raises(ValueError, lambda: made(model(), steps=3).load_state_dict(state), "cut differently")
+    plain = made(model(), steps=3, update=outer.Averaging())
+    raises(ValueError, lambda: plain.load_state_dict(state), "velocity", "nothing")
     other = torch.nn.Sequential(torch.nn.Linear(2, 2))
     torch.nn.init.zeros_(other[0].weight), torch.nn.init.zeros_(other[0].bias)
     raises(ValueError, lambda: made(other).load_state_dict(state), "group 0")
@@ -326,7 +326,9 @@ def ranks_with_fewer_steps_join():
                     optimizer.synchronize()  # each rank as often as it likes
             optimizer.join()
             assert same_everywhere(flat(net)) and same_everywhere(anchors(optimizer))
-            assert len(set(hvd.allgather_object(optimizer._rounds.step))) == 1
+            # By hand nobody counts steps; otherwise ranks go on from the same count.
+            counts = set(hvd.allgather_object(optimizer._rounds.step))
+            assert len(counts) == 1 or arguments["steps"] is None, counts
 
 
 @check
@@ -428,7 +430,11 @@ def a_rank_outside_of_the_set_stays_local():
     optimizer.join()
     train(reference, adam(reference), 4)
     outside = RANK == SIZE - 1
-    assert torch.equal(flat(net), flat(reference)) == (outside or SIZE == 2)
+    if outside:
+        assert torch.equal(flat(net), flat(reference))
+    else:
+        assert all(torch.equal(each, flat(net))
+                   for each in hvd.allgather_object(flat(net), process_set=some))
     assert (optimizer.stats()["outer_steps"] == 0) == outside
     hvd.remove_process_set(some)
 

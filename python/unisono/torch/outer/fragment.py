@@ -10,11 +10,13 @@ without a message of its own to wait for, whether the round counts and over how 
 
 from __future__ import annotations
 
+import contextlib
 from typing import Callable, NamedTuple, Optional
 
 import torch
 
 from ...engine import ReduceOp
+from ...errors import Error
 from .exchange import Exchange, Link, Tensors
 from .rules import UpdateRule
 
@@ -65,14 +67,21 @@ class Outcome(NamedTuple):
 class Flight:
     """A fragment's exchange from its start until its average is applied, at step ``due``."""
 
-    def __init__(self, due: int, broken_here: bool, wait: Callable[[], Outcome]):
-        self.due, self.broken_here, self._wait = due, broken_here, wait
+    def __init__(self, due: int, broken_here: bool, wait: Callable[[], Outcome],
+                 drop: Callable[[], None] = lambda: None):
+        self.due, self.broken_here, self._wait, self._drop = due, broken_here, wait, drop
         self._outcome: Optional[Outcome] = None
 
     def outcome(self) -> Outcome:
         if self._outcome is None:
             self._outcome = self._wait()
         return self._outcome
+
+    def drop(self) -> None:
+        """Waits until the names of its operations are free again, unless the job has ended."""
+        if self._outcome is None:
+            with contextlib.suppress(Error):
+                self._drop()
 
 
 class Fragment:
@@ -83,10 +92,13 @@ class Fragment:
         self.moved = False  # whether this rank has taken steps that it has not sent
         self.flight: Optional[Flight] = None
         self.sent_bytes = 0
+        self._abandoned: list[Flight] = []
 
     def begin(self, link: Link, exchange: Exchange, prefix: str, active: bool, due: int) -> None:
         """Starts the exchange of what has changed since the last one."""
         assert self.flight is None, "a fragment is in one exchange at a time"
+        while self._abandoned:
+            self._abandoned.pop().drop()
         contributes, self.moved = self.moved, False
         changes = {each.name: each.change() if contributes else torch.zeros_like(each.anchor)
                    for each in self.parameters}
@@ -105,7 +117,17 @@ class Fragment:
                 return Outcome(None, contributors, broken, active)
             return Outcome(pending.finish(contributors), contributors, broken, active)
 
-        self.flight = Flight(due, broken, wait)
+        def drop() -> None:
+            agreement.wait()
+            pending.drop()
+
+        self.flight = Flight(due, broken, wait, drop)
+
+    def abandon(self) -> None:
+        """What is under way will not be applied. It ends by itself, and so without waiting here."""
+        if self.flight is not None:
+            self._abandoned.append(self.flight)
+            self.flight = None
 
     def end(self, rule: UpdateRule, ranks: int, mix: float) -> tuple[Outcome, bool]:
         """Waits, and moves on from the new anchor; mix: the share that is kept of steps taken

@@ -61,7 +61,7 @@ class Rounds:
     def abandon(self) -> None:
         """Forgets what is under way; the other ranks do the same, or are gone."""
         for fragment in self.fragments:
-            fragment.flight = None
+            fragment.abandon()
 
     def settle(self) -> None:
         """Waits for what is under way without applying it, so that it can be saved."""

@@ -23,22 +23,26 @@ from unisono.torch import outer  # noqa: E402
 from unisono.torch.outer import packing  # noqa: E402
 from unisono.torch.outer.fragments import Schedule, split_fragments  # noqa: E402
 
-SCRIPT = "torch_outer.py"
+SCRIPTS = ["torch_outer.py", "torch_outer_control.py"]
 NAMES = ["a", "b", "c", "d"]
 
 
-@pytest.fixture(scope="module", params=[2, 3, 4], ids="{} ranks".format)
-def job(request):
-    return checked.Job(SCRIPT, request.param)
+@pytest.fixture(scope="module")
+def jobs():
+    return {(script, size): checked.Job(script, size) for script in SCRIPTS for size in (2, 3, 4)}
 
 
-@pytest.mark.parametrize("name", checked.names(SCRIPT))
-def test_on_ranks(job, name):
-    job.confirm(name)
+@pytest.mark.parametrize("script, size, name", [
+    (script, size, name) for script in SCRIPTS for size in (2, 3, 4)
+    for name in checked.names(script)])
+def test_on_ranks(jobs, script, size, name):
+    jobs[script, size].confirm(name)
 
 
-def test_the_job_ends_well(job):
-    job.confirm_good_end()
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_job_ends_well(jobs, script):
+    for size in (2, 3, 4):
+        jobs[script, size].confirm_good_end()
 
 
 def net():

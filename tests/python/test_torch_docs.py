@@ -74,7 +74,8 @@ def test_examples_of_the_page_run(tmp_path):
     ranks.run_line([sys.executable, str(script)], environment={"OMP_NUM_THREADS": "1"})
 
 
-@pytest.mark.parametrize("page", ["PYTORCH.md", "MOVING_FROM_HOROVOD.md", "MOVING_FROM_DDP.md"])
+@pytest.mark.parametrize("page", ["PYTORCH.md", "OUTER.md", "MOVING_FROM_HOROVOD.md",
+                                  "MOVING_FROM_DDP.md"])
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#:]+)", (DOCS / page).read_text()):
         assert os.path.exists(DOCS / link), link

@@ -95,6 +95,13 @@ mean: torch.Tensor = hvd.allreduce(torch.ones(3), average=True, name="mean")
 handle: hvd.Handle = hvd.allreduce_async_(mean, op=hvd.Sum, process_set=hvd.global_process_set)
 print(hvd.poll(handle), hvd.synchronize(handle), hvd.allgather_object({"rank": hvd.rank()}))
 hvd.check_consistent(model)
+slow = hvd.outer.OuterOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), steps=None,
+                                update=hvd.outer.Averaging(), exchange=hvd.outer.TopK(k=8))
+with slow.no_sync():
+    slow.step()
+done: bool = slow.synchronize()
+slow.join()
+print(slow.stats()["sent_bytes"], slow.param_groups, slow.state_dict())
 state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
 sampler = hvd.elastic.ElasticSampler([1, 2, 3], shuffle=False)
 
@@ -118,6 +125,7 @@ WRONG = {
                 ("unisono.synchronize(1.0)", "Handle")],
     "unisono.torch": [("unisono.torch.allreduce([1.0])", "Tensor"),
                       ("unisono.torch.DistributedOptimizer(3)", "Optimizer"),
+                      ("unisono.torch.outer.OuterOptimizer(3)", "Optimizer"),
                       ("unisono.torch.size('x')", "Too many arguments")],
 }
 

@@ -40,6 +40,7 @@ from ..handle import Handle as Handle
 from ..reduce_ops import ReduceOp as ReduceOp
 from . import elastic as elastic
 from . import mpi_ops as mpi_ops
+from . import outer as outer
 from .compression import Compressor as Compressor
 from .config import config as config
 from .elastic import HostsUpdatedInterrupt as HostsUpdatedInterrupt
@@ -59,4 +60,4 @@ if _torch.distributed.is_available():
     _process_group.register()
 
 if not _typing.TYPE_CHECKING:
-    __all__ = _exports.all_names(globals()) + ["elastic", "mpi_ops"]
+    __all__ = _exports.all_names(globals()) + ["elastic", "mpi_ops", "outer"]

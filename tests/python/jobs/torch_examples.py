@@ -73,8 +73,17 @@ def sparse_embeddings() -> None:
 
 
 @check
+def slow_links() -> None:
+    few = ("slow_links.py", "--steps", "8", "--every", "4", "--width", "16")
+    runs(*few, "--compression", "bf16", "--update", "block")
+    runs(*few, "--how", "topk", "--fragments", "3", "--delay", "1")
+    runs(*few, "--how", "plain")
+
+
+@check
 def help_texts() -> None:
-    for script in ("mnist.py", "gpt.py", "sparse_embeddings.py", "ddp_unmodified.py"):
+    for script in ("mnist.py", "gpt.py", "sparse_embeddings.py", "slow_links.py",
+                   "ddp_unmodified.py"):
         helps(script)
 
 

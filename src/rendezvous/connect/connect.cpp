@@ -69,7 +69,6 @@ class Connector {
   Status hear(const std::vector<bool>& mine, const std::string& doing, Pairs& all);
   void assume_sharing_by_place();
   transport::LaneSecret secret_of(const Line& line);
-  // Says once what the system does not offer; only who asked for it can have missed it.
   void use_congestion(const Fd& socket);
 
   const ConnectContext& context_;
@@ -88,8 +87,7 @@ class Connector {
 
 void Connector::use_congestion(const Fd& socket) {
   if (set_congestion(socket, options_.congestion) || std::exchange(told_congestion_, true)) return;
-  const bool asked = options_.congestion != Options().congestion;
-  log_line(asked ? LogLevel::warn : LogLevel::info,
+  log_line(options_.congestion != Options().congestion ? LogLevel::warn : LogLevel::info,
            cat("rank ", self_, ": this system does not offer congestion=", options_.congestion,
                " (net.ipv4.tcp_allowed_congestion_control); connections keep what it has"));
 }

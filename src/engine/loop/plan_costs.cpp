@@ -30,14 +30,20 @@ run::Selector::Prediction predict(const PlanCosts& costs, DType wire, std::int64
   return made;
 }
 
-plan::PointsCost cost_of(const run::MoveTimes& times, const run::MoveTimes::Model& model) {
+// Larger than what buffers on the way let through at once, smaller than what no longer fits caches, where
+// long buckets do take longer for each byte.
+constexpr std::int64_t kBurstMost = std::int64_t{1} << 20;
+
+plan::PointsCost cost_of(const PlanCosts& costs, const run::MoveTimes& times,
+                         const run::MoveTimes::Model& model) {
   std::vector<plan::PointsCost::Point> points;
   for (const auto& [bytes, seconds] : times.points(model)) points.push_back({bytes, seconds});
+  if (costs.selector != nullptr) plan::charge_bursts(points, kBurstMost);
   return plan::PointsCost(std::move(points));
 }
 
 plan::PointsCost plain_cost(const PlanCosts& costs) {
-  return cost_of(costs.times, [&](std::int64_t bytes) {
+  return cost_of(costs, costs.times, [&](std::int64_t bytes) {
     return predict(costs, DType::f32, bytes, false).seconds;
   });
 }
@@ -74,7 +80,7 @@ plan::MethodCost encoded_by(std::shared_ptr<const PlanCosts> costs, const encode
   const auto known = costs->encoded.find(key);
   plan::MethodCost made;
   made.transfer = std::make_unique<plan::PointsCost>(
-      cost_of(known == costs->encoded.end() ? kNothing : known->second, model));
+      cost_of(*costs, known == costs->encoded.end() ? kNothing : known->second, model));
   made.algorithm = [costs, wire, wire_bytes](DType, std::int64_t bytes) {
     auto found = predict(*costs, wire, wire_bytes(bytes), true);
     return plan::MethodCost::Algorithm{std::string(found.algorithm), std::move(found.reason)};

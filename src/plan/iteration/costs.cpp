@@ -35,6 +35,16 @@ double PointsCost::seconds(std::int64_t bytes) const {
   return at + 1 < points_.size() ? std::min(seconds, points_[at + 1].seconds) : seconds;
 }
 
+void charge_bursts(std::vector<PointsCost::Point>& points, std::int64_t most) {
+  double per_byte_s = 0;
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    if (point->bytes > most || point->bytes <= 0) continue;
+    const auto bytes = static_cast<double>(point->bytes);
+    point->seconds = std::max(point->seconds, per_byte_s * bytes);
+    per_byte_s = point->seconds / bytes;
+  }
+}
+
 double HalfCost::seconds(std::int64_t bytes) const { return whole_.seconds(bytes) / 2; }
 
 std::optional<Line> HalfCost::line() const {

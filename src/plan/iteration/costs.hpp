@@ -53,6 +53,12 @@ class PointsCost final : public SizeCost {
   std::vector<double> per_byte_s_;      // from each point on; of the last, as before it
 };
 
+// A buffer on the way, as shapers and adapters have, lets something short through at once, but only
+// after a pause; of many short buckets in a row each waits for those before it. So lifts each point of
+// up to `most` bytes to what it takes as a part of the longer ones among them: nothing seems cheaper
+// because it was cut.
+void charge_bursts(std::vector<PointsCost::Point>& points, std::int64_t most);
+
 // Half of another cost, which outlives it: each half of an allreduce where nothing better is known.
 class HalfCost final : public SizeCost {
  public:

@@ -163,6 +163,21 @@ TEST(Costs, PointsAreJoinedStraightAndNeverFall) {
   EXPECT_EQ(half.line()->seconds(3), 3.5);
 }
 
+// A shaper that lets 128 KiB through at once made 33 short buckets seem to take half of one long one.
+TEST(Costs, WhatPassesAtOnceIsChargedAsAPartOfLongerOnes) {
+  std::vector<PointsCost::Point> points = {
+      {1 << 10, 1e-4}, {1 << 17, 3e-4}, {1 << 20, 8e-3}, {1 << 21, 32e-3}};
+  charge_bursts(points, 1 << 20);
+  EXPECT_EQ(points[0].seconds, 1e-4);       // latency, more than its share
+  EXPECT_EQ(points[1].seconds, 1e-3);
+  EXPECT_EQ(points[2].seconds, 8e-3);
+  EXPECT_EQ(points[3].seconds, 32e-3);      // beyond what is asked for: neither lifted nor lifting
+  const PointsCost cost(points);
+  for (std::int64_t bytes = 1 << 10; bytes < 1 << 19; bytes += 4097) {
+    EXPECT_GE(2 * cost.seconds(bytes), cost.seconds(2 * bytes) * (1 - 1e-12)) << bytes;
+  }
+}
+
 // Method choice.
 
 Instance random_methods(Rng& rng, std::size_t count) {

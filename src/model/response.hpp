@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/data/bytes.hpp"
@@ -30,6 +31,10 @@ struct Response {
   // Canonical metadata (of the first member that submitted); more than one entry is a group.
   // A member that joined has no request of its own and takes part from this alone.
   std::vector<Request> tensors;
+  // Of a failure: names that it is about as well, but that this member has asked for anew since, so
+  // that nothing fails here. Tensors and these are together alike on all members. Local, never
+  // encoded.
+  std::vector<std::string> spared;
   // Parallel to tensors, one number per member. allgather, alltoall: first dimension.
   // add_process_set, prepare: the places it set aside. Otherwise empty.
   std::vector<std::vector<std::int64_t>> extents;

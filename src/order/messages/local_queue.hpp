@@ -74,26 +74,26 @@ class LocalQueue {
     return true;
   }
   // Finishes what a Response with everything in it answers. A failure does not concern requests
-  // that were not counted(entry, index of the tensor): those names are taken out of it, so that a
-  // request is never failed here and run elsewhere. Returns this rank's own requests.
+  // that were not counted(entry, index of the tensor): it spares those names, so that a request is
+  // never failed here and run elsewhere. Returns this rank's own requests.
   template <typename Counted>
   std::vector<Request> answered(Response& response, Counted counted) {
     std::vector<Request> own;
     if (std::find(response.absent.begin(), response.absent.end(), me_) != response.absent.end()) {
       return own;
     }
-    std::vector<bool> unconcerned(response.tensors.size());
+    std::vector<bool> spared(response.tensors.size());
     for (std::size_t i = 0; i < response.tensors.size(); ++i) {
       Entry* entry = find(response.tensors[i].name);
       if (entry == nullptr) continue;
       if (counted(*entry, i)) {
         own.push_back(finish(*entry));
       } else {
-        unconcerned[i] = !response.error.ok();
+        spared[i] = !response.error.ok();
       }
     }
     std::size_t i = 0;
-    std::erase_if(response.tensors, [&](const Request&) { return unconcerned[i++]; });
+    spare(response, [&](const Request&) { return spared[i++]; });
     return own;
   }
 
@@ -101,8 +101,7 @@ class LocalQueue {
   // decided.
   void drop_resubmitted(Response& response) {
     if (response.error.ok()) return;
-    std::erase_if(response.tensors,
-                  [&](const Request& tensor) { return find(tensor.name) != nullptr; });
+    spare(response, [&](const Request& tensor) { return find(tensor.name) != nullptr; });
   }
 
   // Gives up everything; returns names and kinds of what waited, in order of name.
@@ -112,6 +111,14 @@ class LocalQueue {
   std::size_t waiting() const { return numbers_.size(); }
 
  private:
+  template <typename Spared>
+  static void spare(Response& response, Spared spared) {
+    std::erase_if(response.tensors, [&](const Request& tensor) {
+      const bool is_spared = spared(tensor);
+      if (is_spared) response.spared.push_back(tensor.name);
+      return is_spared;
+    });
+  }
   void route(Entry& entry);
   void clear();
 

@@ -121,6 +121,27 @@ TEST_P(OrderFaultContract, RequestOnItsWayWhenItsNameFailsIsNotLost) {
   }
 }
 
+// Whatever decides by responses decides alike on all members, so all learn what failed.
+TEST_P(OrderFaultContract, AFailureNamesTheSameOnMembersThatAskedAnew) {
+  if (paced()) GTEST_SKIP() << "a round brings all requests before anything is decided";
+  VirtualNet n = net(2, 0, kPatience);
+  n.submit(0, group_request("g", {"a", "b"}));
+  n.settle();
+  n.advance(100s);
+  n.submit(1, group_request("g", {"a", "b"}));
+  n.negotiate(0);
+  n.negotiate(1);
+  n.settle();
+  for (int i = 0; i < 2; ++i) {
+    const Response failed = n.flat(i).at(0);
+    EXPECT_EQ(failed.error.culprit().tensor, "g");
+    std::vector<std::string> names = failed.spared;
+    for (const Request& tensor : failed.tensors) names.push_back(tensor.name);
+    EXPECT_THAT(names, testing::UnorderedElementsAre("a", "b")) << "member " << i;
+    EXPECT_EQ(failed.spared.size(), i == 0 ? 0u : 2u);
+  }
+}
+
 TEST_P(OrderFaultContract, NoReportsWhenSwitchedOff) {
   VirtualNet n = net(2);
   n.submit(0, tensor_request("x"));

@@ -8,11 +8,13 @@
 namespace unisono::order {
 namespace {
 
-// A failure need not list the tensor that it names.
+// What a failure spares here it does not spare everywhere, so that counts alike. Its error names a
+// group where there is one, which is in no plan.
 bool concerns(const TopoPlan& plan, const Response& response) {
-  if (!response.error.ok() && plan.find(response.error.culprit().tensor) != nullptr) return true;
+  const auto holds = [&](std::string_view name) { return plan.find(name) != nullptr; };
   return std::any_of(response.tensors.begin(), response.tensors.end(),
-                     [&](const Request& tensor) { return plan.find(tensor.name) != nullptr; });
+                     [&](const Request& tensor) { return holds(tensor.name); }) ||
+         std::any_of(response.spared.begin(), response.spared.end(), holds);
 }
 
 constexpr int kDisturbancesMax = 2;

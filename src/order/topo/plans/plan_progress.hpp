@@ -6,7 +6,7 @@
 //   a response                                         means
 //   has tensors of a plan, as they are there           the iteration goes on
 //   ... that this iteration already had, twice,        the plan is broken
-//       or that have changed, or failed
+//       or that have changed, or failed anywhere
 //   has tensors of no plan                             another iteration, to be learned
 //   ... within an iteration, in two in a row           that plan is broken: it is a longer one
 //

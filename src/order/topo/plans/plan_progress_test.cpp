@@ -76,9 +76,21 @@ TEST_F(Progress, ARepeatedChangedOrFailedTensorBreaksItsPlan) {
   progress_.restart({train_, test_});
   EXPECT_EQ(progress_.answered(answer("t", {5})).broken.front(), test_);
   progress_.restart({train_, test_});
-  Response failed;
-  failed.error = Status(Code::mismatch, "", {.rank = -1, .host = {}, .pid = 0, .tensor = "b"});
+  Response failed = answer("b");
+  failed.error = Status(Code::mismatch, "");
   EXPECT_EQ(progress_.answered(failed).broken.front(), train_);
+}
+
+// A group fails under its own name. Members that have submitted it again do not fail, but they know
+// as well as the others that its plan is no more.
+TEST_F(Progress, AFailureThatSparesThisMemberBreaksThePlanAllTheSame) {
+  Response failed;
+  failed.error = Status(Code::stalled, "", {.rank = -1, .host = {}, .pid = 0, .tensor = "g"});
+  failed.spared = {"x", "b"};
+  const PlanProgress::Heard heard = progress_.answered(failed);
+  ASSERT_EQ(heard.broken.size(), 1u);
+  EXPECT_EQ(heard.broken.front(), train_);
+  EXPECT_FALSE(heard.known);
 }
 
 TEST_F(Progress, SomethingElseWithinTwoIterationsInARowBreaksThePlan) {

@@ -73,19 +73,20 @@ void bind_sparse(nb::module_& module) {
            [](SparseSettings* self, ReduceOp op, double prescale, double postscale,
               ProcessSetId set, int priority, int team, std::string algorithm,
               std::uint64_t expected_nnz, bool allow_loss, std::uint64_t top_k, bool same_indices,
-              bool refuse_overlap) {
+              bool refuse_overlap, int gather_bits) {
              new (self) SparseSettings{.op = op, .prescale = prescale, .postscale = postscale,
                                        .process_set = set, .priority = priority, .team = team,
                                        .algorithm = std::move(algorithm),
                                        .expected_nnz = expected_nnz, .allow_loss = allow_loss,
                                        .top_k = top_k, .same_indices = same_indices,
-                                       .refuse_overlap = refuse_overlap, .on_done = {}};
+                                       .refuse_overlap = refuse_overlap,
+                                       .gather_bits = gather_bits, .on_done = {}};
            },
            nb::arg("op") = ReduceOp::average, nb::arg("prescale") = 1.0,
            nb::arg("postscale") = 1.0, nb::arg("process_set") = kWorld, nb::arg("priority") = 0,
            nb::arg("team") = 0, nb::arg("algorithm") = "", nb::arg("expected_nnz") = 0,
            nb::arg("allow_loss") = false, nb::arg("top_k") = 0, nb::arg("same_indices") = false,
-           nb::arg("refuse_overlap") = false)
+           nb::arg("refuse_overlap") = false, nb::arg("gather_bits") = 0)
       .def_ro("process_set", &SparseSettings::process_set);
   nb::class_<SparseResult>(module, "SparseResult", "Indices and values that a ticket claimed.")
       .def_ro("count", &SparseResult::count)

@@ -119,7 +119,8 @@ class SparseSettings:
     def __init__(self, op: ReduceOp = ..., prescale: float = ..., postscale: float = ...,
                  process_set: int = ..., priority: int = ..., team: int = ...,
                  algorithm: str = ..., expected_nnz: int = ..., allow_loss: bool = ...,
-                 top_k: int = ..., same_indices: bool = ..., refuse_overlap: bool = ...) -> None: ...
+                 top_k: int = ..., same_indices: bool = ..., refuse_overlap: bool = ...,
+                 gather_bits: int = ...) -> None: ...
 
 class SparseResult:
     @property

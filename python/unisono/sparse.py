@@ -47,10 +47,10 @@ class _Indices:
 
 
 def _stream_of(indices: Any, values: Any, length: Optional[int]) -> _Stream:
-    scipy_sparse = sys.modules.get("scipy.sparse")
+    scipy_sparse: Any = sys.modules.get("scipy.sparse")
     if scipy_sparse is not None and scipy_sparse.issparse(indices):
         _only_one(values, length, "a sparse matrix")
-        return _of_scipy(indices)
+        return _of_scipy(scipy_sparse, indices)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(indices, torch.Tensor) and \
             indices.layout is not torch.strided:
@@ -80,10 +80,8 @@ def _usable(indices: Any) -> Any:
     return found
 
 
-def _of_scipy(matrix: Any) -> _Stream:
+def _of_scipy(sparse: Any, matrix: Any) -> _Stream:
     """Element (r, c) of a matrix with n columns is element r n + c of the vector."""
-    import scipy.sparse  # loaded already: the matrix is of it
-
     if matrix.ndim > 2:
         raise InvalidArgument(f"a sparse array has one dimension or two here, not {matrix.ndim}; "
                               "reshape it")
@@ -93,11 +91,11 @@ def _of_scipy(matrix: Any) -> _Stream:
         flat = given.row.astype(np.int64) * shape[1] + given.col
     else:
         flat = given.coords[0].astype(np.int64)
-    make = scipy.sparse.coo_array if isinstance(matrix, scipy.sparse.sparray) \
-        else scipy.sparse.coo_matrix
+    make = sparse.coo_array if isinstance(matrix, sparse.sparray) else sparse.coo_matrix
 
     def restore(at: np.ndarray, what: np.ndarray) -> Any:
-        coordinates = np.divmod(at, shape[1]) if len(shape) == 2 and shape[1] else (at,) * len(shape)
+        both = len(shape) == 2 and shape[1] > 0
+        coordinates = np.divmod(at, shape[1]) if both else (at,) * len(shape)
         return make((what, coordinates), shape=shape).asformat(matrix.format)
 
     return _Stream(flat, given.data, int(np.prod(shape, dtype=np.int64)), restore)
@@ -112,7 +110,8 @@ class SparseCalls(Submitter):
                          prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                          process_set: AnySet = _ALL, priority: int = 0, team: int = 0,
                          algorithm: str = "", expected_nnz: int = 0, allow_loss: bool = False,
-                         top_k: int = 0, same_indices: bool = False) -> Any:
+                         top_k: int = 0, same_indices: bool = False,
+                         gather_bits: int = 0) -> Any:
         """The reduction of every rank's elements; ranks may have different ones, or none.
 
             indices, values = unisono.sparse_allreduce(indices, values, length, name="embedding")
@@ -123,13 +122,14 @@ class SparseCalls(Submitter):
         engine chooses the algorithm from how many elements the ranks have and what links cost,
         unless algorithm names one of docs/COMPRESSION.md; expected_nnz stands for the counts.
         allow_loss lets it choose "oktopk", which keeps the top_k largest elements only. With
-        same_indices ranks ask each other whether they have the same ones, and only values travel."""
+        same_indices ranks ask each other whether they have the same ones, and only values travel.
+        gather_bits, 2, 4 or 8, lets float32 sums that are gathered dense travel in so many bits."""
         return self.sparse_allreduce_async(
             indices, values, length, name=name, op=op, average=average,
             prescale_factor=prescale_factor, postscale_factor=postscale_factor,
             process_set=process_set, priority=priority, team=team, algorithm=algorithm,
             expected_nnz=expected_nnz, allow_loss=allow_loss, top_k=top_k,
-            same_indices=same_indices).wait()
+            same_indices=same_indices, gather_bits=gather_bits).wait()
 
     def sparse_allreduce_async(self, indices: Tensor, values: Optional[Tensor] = None,
                                length: Optional[int] = None, *, name: Optional[str] = None,
@@ -138,7 +138,7 @@ class SparseCalls(Submitter):
                                process_set: AnySet = _ALL, priority: int = 0, team: int = 0,
                                algorithm: str = "", expected_nnz: int = 0,
                                allow_loss: bool = False, top_k: int = 0,
-                               same_indices: bool = False) -> Handle:
+                               same_indices: bool = False, gather_bits: int = 0) -> Handle:
         """Like sparse_allreduce(), at once. What was passed is copied and may be used again."""
         stream = _stream_of(indices, values, length)
         op = chosen_operator(average, op)
@@ -150,7 +150,7 @@ class SparseCalls(Submitter):
             op=op, prescale=prescale_factor, postscale=postscale_factor,
             process_set=identity_of(process_set), priority=priority, team=team,
             algorithm=algorithm, expected_nnz=expected_nnz, allow_loss=allow_loss, top_k=top_k,
-            same_indices=same_indices)
+            same_indices=same_indices, gather_bits=gather_bits)
         return self._submit_sparse(_KIND.sparse_allreduce, stream, name, settings)
 
     def sparse_allgather(self, indices: Tensor, values: Optional[Tensor] = None,
@@ -183,7 +183,9 @@ class SparseCalls(Submitter):
                                      what.dtype, at.memory, what.memory, stream.length, settings)
 
         def finish() -> Any:
-            result = _core.sparse_result(ticket)
-            return stream.restore(at.wrap(_Indices(result)), what.wrap(result))
+            # Both show their memory as a ticket does.
+            result: Any = _core.sparse_result(ticket)
+            places: Any = _Indices(result)
+            return stream.restore(at.wrap(places), what.wrap(result))
 
         return Handle([ticket], finish)

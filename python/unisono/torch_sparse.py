@@ -26,7 +26,7 @@ def stream_of(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int, Re
                               "pass tensor.cpu()")
     layout = tensor.layout
     if layout is torch.sparse_csr:
-        tensor = tensor.detach().to_sparse_coo()
+        tensor = tensor.detach().to_sparse(layout=torch.sparse_coo)
     elif layout is not torch.sparse_coo:
         raise InvalidArgument(f"the tensor's layout is {layout}; pass one of torch.sparse_coo or "
                               "torch.sparse_csr")

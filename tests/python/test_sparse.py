@@ -126,6 +126,22 @@ def test_lossy_only_where_it_is_allowed():
     as_threads(2, body)
 
 
+def test_sums_that_are_gathered_in_few_bits():
+    def body(engine):
+        at, what = np.arange(0, 4000), np.linspace(-1, 1, 4000, dtype=np.float32)
+        with pytest.raises(unisono.InvalidArgument, match="allow_loss"):
+            engine.sparse_allreduce(at, what, 4000, name="x", gather_bits=4)
+        indices, values = engine.sparse_allreduce(
+            at, what, 4000, name="x", op=unisono.Sum, algorithm="dsar_split_allgather",
+            allow_loss=True, gather_bits=8)
+        whole = np.zeros(4000, np.float32)
+        whole[indices] = values
+        assert np.abs(whole - 2 * what).max() <= 2 / 127 * 1.001
+        assert not np.array_equal(whole, 2 * what)
+
+    as_threads(2, body)
+
+
 def test_what_is_wrong_is_said_at_once():
     with unisono.Engine() as engine:
         for wrong, words in [

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse gradients. Those of single elements are reduced by the engine, which chooses how. Rows, as of
-an embedding, are gathered and duplicates add up: one index for a whole row is less than the engine's
-one for each of its elements."""
+"""Sparse gradients. Those of single elements are reduced by the engine, which chooses how. Rows, as
+of an embedding, are gathered and duplicates add up: one index for a whole row is less than the
+engine's one for each of its elements."""
 
 from __future__ import annotations
 

@@ -20,11 +20,12 @@ HOME = pathlib.Path(unisono.__file__).parent
 # What nanobind's types do and Python's do not, by the name that stubtest reports.
 ALLOWED = r"""
 # Every class has nanobind's metaclass and a layout of its own in memory.
-unisono\._core\.(Engine|Identity|Options|Settings|ThreadWorld|Ticket)
+unisono\._core\.(Engine|Identity|Options|Settings|SparseResult|SparseSettings|ThreadWorld|Ticket)
 # Classes that are made by the engine only inherit an __init__ that takes anything and refuses it.
-unisono\._core\.(Engine|Identity|Ticket)\.__init__
+unisono\._core\.(Engine|Identity|SparseResult|Ticket)\.__init__
 # Free and static functions are objects of nanobind's, not of Python's function type.
 unisono\._core\.(published_addresses|split_groups|Engine\.join|Options\.from_environment|Options\.keys)
+unisono\._core\.(sparse_result|submit_sparse)
 # How nanobind finds the C++ type of an enumeration.
 unisono\._core\.(Collective|ReduceOp)\.__nb_enum__
 """

@@ -78,9 +78,11 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryExchange,
                          testing::ValuesIn(exchange_rows().begin(), exchange_rows().end()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST(ExchangeByName, AutoTakesPairsWhileTheyAreFewerBytes) {
-  EXPECT_EQ(cheapest_exchange(8, 3'000'000, 50'000), "allgather");
-  EXPECT_EQ(cheapest_exchange(64, 3'000'000, 50'000), "dense");
+TEST(ExchangeByName, AutoTakesTheOneWithTheFewestBytes) {
+  EXPECT_EQ(cheapest_exchange(2, 3'000'000, 50'000), "allgather");
+  EXPECT_EQ(cheapest_exchange(8, 3'000'000, 50'000), "sparse");
+  EXPECT_EQ(cheapest_exchange(64, 3'000'000, 50'000), "sparse");
+  EXPECT_EQ(cheapest_exchange(8, 1000, 900), "dense");
   EXPECT_EQ(cheapest_exchange(2, 1000, 900), "dense");
   EXPECT_EQ(cheapest_exchange(1, 1000, 1000), "allgather");
 }

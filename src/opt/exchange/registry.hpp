@@ -24,6 +24,9 @@ std::vector<std::string> exchange_names();
 
 std::unique_ptr<Exchange> make_dense(Engine& engine, std::uint32_t length);
 std::unique_ptr<Exchange> make_gather(Engine& engine, std::uint32_t length);
+// algorithm: one of the engine's, a text that lives for ever; "" = the engine chooses.
+std::unique_ptr<Exchange> make_sparse(Engine& engine, std::uint32_t length,
+                                      std::string_view algorithm);
 
 // Which exchange `auto` is for vectors of `length` with so many non-zeros on each of `ranks`: the
 // one with fewer bytes through each rank. Pure, so ranks that agree on the figures agree on the

@@ -140,6 +140,15 @@ class Engine(Submitter):
         what was tried, how long it took. Ranks that share memory need none."""
         return self._core.explain()
 
+    def codec_state(self) -> bytes:
+        """What codecs have not sent yet and need besides, of this rank, for a checkpoint."""
+        return self._core.codec_state()
+
+    def load_codec_state(self, state: bytes) -> None:
+        """Goes on from a ``codec_state()`` with the same bits. Of a job with another number of
+        ranks, give it to ``redistribute_codec_states()`` first."""
+        self._core.load_codec_state(state)
+
     def start_timeline(self, file_path: str, mark_cycles: bool = False) -> None:
         """Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto,
         from now until stop_timeline() or shutdown(). Rank 0 writes the file itself, rank 3 beside

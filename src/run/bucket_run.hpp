@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "cost/layout.hpp"
+#include "encode/feedback/codec_memory.hpp"
 #include "run/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
@@ -51,6 +53,8 @@ struct RunContext {
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
   Selector* selector = nullptr;             // null: fixed rules choose algorithms; outlives the run
   const Clock* clock = nullptr;             // where there is a selector, or an emulated network
+  encode::CodecMemory* codecs = nullptr;    // outlives the run; none: nothing is kept
+  const cost::Network* network = nullptr;   // null: typical figures
 };
 
 // The same error, naming the tensor it reached, and whether its output is as it was.
@@ -113,6 +117,8 @@ class BucketRun {
   std::string describe() const;
   // How much longer the network of the option emulate would take. The same on all members.
   Nanos emulated() const;
+  // How many bytes a bucket would be on that network.
+  virtual std::size_t emulated_bytes() const;
   // step() has finished, and must not be called again, but nobody has been told.
   void note_moved() { moved_ = true; }
   const Clock& clock() const { return *context_.clock; }

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core, objects
 from ._core import ReduceOp
+from .codecs import CodecStates
 from .errors import InvalidArgument
 from .graph import GraphNode, follow
 from .handle import Handle
@@ -39,7 +40,7 @@ def make_options(options: Union[_core.Options, dict[str, Any], None],
     return made
 
 
-class Engine(Submitter):
+class Engine(Submitter, CodecStates):
     """Joins the job that the environment describes (unisono run, torchrun, mpirun, srun), or a job
     of one when there is none; with ``world`` and ``rank``, joins as a thread of this process.
 
@@ -127,7 +128,7 @@ class Engine(Submitter):
     def stats(self) -> dict[str, Any]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
         says in a sentence which rank the others wait for, ``slow_rank`` its number or -1.
-        ``order`` says whether steps follow a plan, and why or why not."""
+        ``order`` says whether steps follow a plan, and why or why not; ``codecs`` what was saved."""
         return self._core.stats()
 
     def timings(self) -> list[dict[str, Union[int, float, str]]]:
@@ -139,15 +140,6 @@ class Engine(Submitter):
         """Which algorithms allreduces over messages run for which sizes, and why: what links cost,
         what was tried, how long it took. Ranks that share memory need none."""
         return self._core.explain()
-
-    def codec_state(self) -> bytes:
-        """What codecs have not sent yet and need besides, of this rank, for a checkpoint."""
-        return self._core.codec_state()
-
-    def load_codec_state(self, state: bytes) -> None:
-        """Goes on from a ``codec_state()`` with the same bits. Of a job with another number of
-        ranks, give it to ``redistribute_codec_states()`` first."""
-        self._core.load_codec_state(state)
 
     def start_timeline(self, file_path: str, mark_cycles: bool = False) -> None:
         """Writes where the time of every tensor goes to a file for chrome://tracing or Perfetto,

@@ -24,7 +24,7 @@ class PacketRun final : public BucketRun {
         codec_(codec) {}
 
   ~PacketRun() override {
-    if (!memories_.empty()) end_use();
+    if (uses_memory_) end_use();            // it failed on the way
   }
 
   Status start() override {
@@ -126,6 +126,7 @@ class PacketRun final : public BucketRun {
     }
     if (work.tensors.empty()) return;
     ++memory.under_way;
+    uses_memory_ = true;
     exchange_ = make_exchange(std::move(work));
   }
 
@@ -137,6 +138,9 @@ class PacketRun final : public BucketRun {
     report.bytes += bytes_;
     report.packed_bytes += exchange_->packed_bytes();
     report.exchange = exchange_->describe();
+    // Before anybody hears that it is done: who does may save what is kept.
+    --memory.under_way;
+    uses_memory_ = false;
   }
 
   void deliver() override {
@@ -161,6 +165,7 @@ class PacketRun final : public BucketRun {
   encode::CodecMemory own_memory_;          // where the engine has none
   std::vector<encode::TensorMemory*> memories_;
   std::size_t bytes_ = 0;
+  bool uses_memory_ = false;                // counts as under way
   std::unique_ptr<Exchange> exchange_;
   Status trouble_;
 };

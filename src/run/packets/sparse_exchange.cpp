@@ -11,32 +11,47 @@
 #include "base/data/text.hpp"
 #include "cost/sparse_algorithms.hpp"
 #include "encode/packet/picks.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/pick/pick.hpp"
 #include "move/sparse/sparse.hpp"
 #include "run/packets/cut.hpp"
 
 namespace unisono::run {
 namespace {
 
-// The dense sums of an owner, quantised at random.
+// The dense sums of an owner, quantised at random, and what that took from the sums of this member.
 class QuantisedSums final : public move::GatherCodec {
  public:
-  QuantisedSums(encode::ValueForm form, kernels::QuantiseKey key) : form_(form), key_(key) {}
+  QuantisedSums(encode::ValueForm form, kernels::QuantiseKey key, int me)
+      : form_(form), key_(key), me_(me) {}
   std::size_t bytes(std::size_t count) const override { return form_.bytes(count); }
-  void encode(int owner, std::uint64_t, DType, const void* values, std::size_t count,
+  void encode(int owner, std::uint64_t offset, DType, const void* values, std::size_t count,
               std::span<std::byte> packed) override {
     kernels::QuantiseKey key = key_;
     key.owner = static_cast<std::uint32_t>(owner);
-    encode::write_values(form_, key, 0, {count, 0, count}, static_cast<const float*>(values),
-                         packed.data());
+    const auto* sums = static_cast<const float*>(values);
+    encode::write_values(form_, key, 0, {count, 0, count}, sums, packed.data());
+    if (owner != me_) return;
+    offset_ = offset;
+    lost_.resize(count);
+    encode::read_values(form_, {count, 0, count}, packed.data(), lost_.data());
+    keep_difference(lost_.data(), sums, lost_.data(), count);
   }
   void decode(int, std::uint64_t, DType, std::span<const std::byte> packed, void* values,
               std::size_t count) override {
     encode::read_values(form_, {count, 0, count}, packed.data(), static_cast<float*>(values));
   }
 
+  // Of elements from offset() on.
+  std::span<const float> lost() const { return lost_; }
+  std::uint64_t offset() const { return offset_; }
+
  private:
   const encode::ValueForm form_;
   const kernels::QuantiseKey key_;
+  const int me_;
+  std::uint64_t offset_ = 0;
+  std::vector<float> lost_;
 };
 
 class SparseExchange final : public Exchange {
@@ -46,6 +61,7 @@ class SparseExchange final : public Exchange {
   std::unique_ptr<move::CollectiveMachine> next() override {
     if (begun_) {
       write_sums();
+      if (sums_ && work_.codec.feedback && !work_.codec.feedback_of_picks) keep_lost();
       return nullptr;
     }
     begun_ = true;
@@ -137,7 +153,8 @@ class SparseExchange final : public Exchange {
     why_ = cat("the shortest of ", found.size(), " predictions for ", k, " of ", what.length,
                " elements on each of ", work_.members->count(), " ranks");
     if (quantises && algorithm_ == "dsar_split_allgather") {
-      sums_ = std::make_unique<QuantisedSums>(form, key_of(work_.tensors.front(), 1));
+      sums_ = std::make_unique<QuantisedSums>(form, key_of(work_.tensors.front(), 1),
+                                              work_.members->me);
     }
   }
 
@@ -156,6 +173,21 @@ class SparseExchange final : public Exchange {
           std::memcpy(tensor.sum + (view.index(next) - base), values + next * sizeof(float),
                       sizeof(float));
         }
+      }
+      base = end;
+    }
+  }
+
+  // What quantising the sums took from those that this member owns.
+  void keep_lost() {
+    std::uint64_t base = 0;
+    for (const PackedTensor& tensor : work_.tensors) {
+      const std::uint64_t end = base + tensor.source.count;
+      const std::uint64_t first = std::max(base, sums_->offset());
+      const std::uint64_t last = std::min(end, sums_->offset() + sums_->lost().size());
+      if (first < last && tensor.source.elements != nullptr) {
+        kernels::reduce(DType::f32, ReduceOp::sum, tensor.memory->residual.data() + (first - base),
+                        sums_->lost().data() + (first - sums_->offset()), last - first);
       }
       base = end;
     }

@@ -74,7 +74,8 @@ def ddp_hook(state: Union[HookState, Any, None],
     """Averages a bucket of gradients. state: a HookState, a process group, or None for the
     world. With a codec alone, ``ddp_hook("ef|topk:512:4")``, a hook that encodes by it."""
     if isinstance(state, str):
-        return _hook_by(state)  # type: ignore[return-value]
+        made: torch.futures.Future[torch.Tensor] = _hook_by(state)
+        return made
     owner = group_of(state.process_group if isinstance(state, HookState) else state)
     if not isinstance(state, HookState):
         state = owner.hook_state = owner.hook_state or HookState()

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What codecs keep, out of an engine and into it again.
-#include "encode/feedback/codec_memory.hpp"
-#include "engine/core.hpp"
+#include "engine/codecs/codec_state.hpp"
 
-namespace unisono {
+namespace unisono::engine {
 namespace {
 
 Status check_idle(const encode::CodecMemory& memory) {
@@ -15,38 +13,35 @@ Status check_idle(const encode::CodecMemory& memory) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> Engine::codec_state() const {
-  encode::CodecMemory& memory = core_->codec_memory();
+Result<CodecState> save_codecs(encode::CodecMemory& memory) {
   const std::lock_guard lock(memory.mutex);
   if (auto status = check_idle(memory); !status) return status;
   return memory.feedback.save();
 }
 
-Status Engine::load_codec_state(std::span<const std::byte> state) {
-  encode::CodecMemory& memory = core_->codec_memory();
+Status load_codecs(encode::CodecMemory& memory, std::span<const std::byte> state) {
   const std::lock_guard lock(memory.mutex);
   if (auto status = check_idle(memory); !status) return status;
   return memory.feedback.load(state);
 }
 
-Result<std::vector<float>> Engine::take_residual(std::string_view tensor) {
-  encode::CodecMemory& memory = core_->codec_memory();
+Result<std::vector<float>> take_residual(encode::CodecMemory& memory, std::string_view tensor) {
   const std::lock_guard lock(memory.mutex);
   if (auto status = check_idle(memory); !status) return status;
   return memory.feedback.flush(tensor);
 }
 
-Result<std::vector<std::vector<std::byte>>> redistribute_codec_states(
-    std::span<const std::vector<std::byte>> states, std::size_t size) {
+Result<std::vector<CodecState>> redistribute(std::span<const CodecState> states,
+                                             std::size_t size) {
   std::vector<encode::Feedback> ranks(states.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (auto status = ranks[r].load(states[r]); !status) return status;
   }
   const auto moved = encode::redistribute(ranks, size);
   if (!moved.ok()) return moved.status();
-  std::vector<std::vector<std::byte>> out;
+  std::vector<CodecState> out;
   for (const encode::Feedback& rank : moved.value()) out.push_back(rank.save());
   return out;
 }
 
-}  // namespace unisono
+}  // namespace unisono::engine

@@ -241,7 +241,7 @@ void follow_graph(Member& self, const std::vector<PyGraphNode>& nodes,
 
 nb::bytes codec_state(Member& self) {
   const auto state = value_or_raise(self.engine().codec_state());
-  return {reinterpret_cast<const char*>(state.data()), state.size()};
+  return nb::bytes(state.data(), state.size());
 }
 
 std::span<const std::byte> bytes_of(const nb::bytes& state) {

@@ -21,6 +21,7 @@ struct UNISONO_API Options {
   std::string pacing = "event";
   std::string planner = "merged";
   std::string codec = "none";
+  std::string codec_rules = "";
   std::string plan_codecs = "none";
   std::string transport = "auto";
   std::string integrity = "auth";
@@ -100,7 +101,9 @@ enum class OptionForm : std::uint8_t {
   file,
   file_or_dynamic,
   cpu_sets,
-  wire
+  wire,
+  codec,
+  codec_rules
 };
 
 // What the value of an option looks like.

@@ -79,7 +79,8 @@ typedef struct {
   double postscale;
   uint32_t process_set;
   int32_t priority;
-  const char* codec;         /* NULL: the job's; read during the call only */
+  const char* codec;         /* such as "bf16" or "ef|topk:512:4|qsgd:4"; NULL: the job's; read
+                              * during the call only */
   unisono_callback on_done;  /* or NULL */
   void* context;             /* for on_done */
   int32_t keep_inputs;       /* not 0: a failure leaves the output as it was; else undefined */
@@ -268,6 +269,13 @@ UNISONO_C_API int unisono_explain(unisono_engine* engine, char* text, size_t siz
    run.3.json. */
 UNISONO_C_API int unisono_start_timeline(unisono_engine* engine, const char* path, int mark_cycles);
 UNISONO_C_API int unisono_stop_timeline(unisono_engine* engine);
+
+/* What codecs have not sent yet and need besides, of this rank, for a checkpoint: writes it to state
+ * where it fits into size bytes. needed, unless NULL, receives how many bytes it takes. Loading it
+ * gives the same bits from there on. Both fail while an allreduce with a codec is on its way. */
+UNISONO_C_API int unisono_codec_state(unisono_engine* engine, void* state, size_t size,
+                                      size_t* needed);
+UNISONO_C_API int unisono_load_codec_state(unisono_engine* engine, const void* state, size_t size);
 
 UNISONO_C_API int unisono_add_process_set(unisono_engine* engine, const int* ranks, int count,
                                           uint32_t* id);

@@ -24,6 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "unisono/codec.hpp"
+#include "unisono/codec_report.hpp"
 #include "unisono/explanation.hpp"
 #include "unisono/options.hpp"
 #include "unisono/order_report.hpp"
@@ -228,6 +230,7 @@ struct Stats {
   Rank slow_rank = -1;
   std::string verdict;                      // the same in a sentence
   OrderReport order;
+  std::vector<CodecReport> codecs;          // those that pick, quantise or factor, by their text
 };
 
 // Where the time of one tensor went on this rank, station by station.
@@ -355,6 +358,13 @@ class UNISONO_API Engine {
   // message from the first step on, and nothing is learned. All ranks give the same graph, or all
   // get an error. A step that differs from it is negotiated, and the order is learned again.
   Status follow_graph(const Graph& graph, ProcessSetId set = kWorld);
+  // What codecs have not sent yet and need besides, of this rank, for a checkpoint; loading it gives
+  // the same bits from there on. Refused while an allreduce with a codec is on its way.
+  Result<std::vector<std::byte>> codec_state() const;
+  Status load_codec_state(std::span<const std::byte> state);
+  // What a tensor's codec has not sent yet, and forgets now: allreduce it to lose nothing. Empty
+  // where nothing was kept.
+  Result<std::vector<float>> take_residual(std::string_view tensor);
   // Leaves the job; pending tickets fail with shut_down. Safe to call twice.
   void shutdown();
   std::shared_ptr<engine::EngineCore> core() const { return core_; }
@@ -384,6 +394,11 @@ enum class Balance { count, bytes };
 UNISONO_API std::vector<std::size_t> split_groups(std::span<const std::uint64_t> sizes,
                                                   std::size_t groups,
                                                   Balance balance = Balance::count);
+
+// The states that the ranks of a job of another size begin with: the sum over all ranks of what was
+// not sent stays the same. states: of all ranks of the job that saved them, in rank order.
+UNISONO_API Result<std::vector<std::vector<std::byte>>> redistribute_codec_states(
+    std::span<const std::vector<std::byte>> states, std::size_t size);
 
 // The addresses of this machine that ranks on other hosts are told, best first, for those who bring
 // the ranks of a job together themselves. `wanted` is what UNISONO_BIND_HOST may be: nothing for every

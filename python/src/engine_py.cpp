@@ -158,6 +158,22 @@ nb::dict stats(Member& self) {
   }
   order["known"] = known;
   all["order"] = order;
+  nb::list codecs;
+  for (const CodecReport& report : now.codecs) {
+    nb::dict codec;
+    codec["codec"] = report.codec;
+    codec["tensors"] = report.tensors;
+    codec["bytes"] = report.bytes;
+    codec["packed_bytes"] = report.packed_bytes;
+    codec["ratio"] = report.packed_bytes == 0 ? 0.0
+                                              : static_cast<double>(report.bytes) /
+                                                    static_cast<double>(report.packed_bytes);
+    codec["skipped"] = report.skipped;
+    codec["residual_norm"] = report.residual_norm;
+    codec["exchange"] = report.exchange;
+    codecs.append(codec);
+  }
+  all["codecs"] = codecs;
   return all;
 }
 
@@ -208,6 +224,36 @@ void follow_graph(Member& self, const std::vector<PyGraphNode>& nodes,
     status = self.engine().follow_graph(graph, set);
   }
   raise_unless_ok(status);
+}
+
+nb::bytes codec_state(Member& self) {
+  const auto state = value_or_raise(self.engine().codec_state());
+  return nb::bytes(state.data(), state.size());
+}
+
+std::span<const std::byte> bytes_of(const nb::bytes& state) {
+  return {reinterpret_cast<const std::byte*>(state.c_str()), state.size()};
+}
+
+void load_codec_state(Member& self, const nb::bytes& state) {
+  raise_unless_ok(self.engine().load_codec_state(bytes_of(state)));
+}
+
+std::vector<nb::bytes> redistribute(const std::vector<nb::bytes>& states, std::size_t size) {
+  std::vector<std::vector<std::byte>> ranks;
+  for (const nb::bytes& state : states) {
+    const auto raw = bytes_of(state);
+    ranks.emplace_back(raw.begin(), raw.end());
+  }
+  std::vector<nb::bytes> out;
+  for (const auto& state : value_or_raise(redistribute_codec_states(ranks, size))) {
+    out.emplace_back(reinterpret_cast<const char*>(state.data()), state.size());
+  }
+  return out;
+}
+
+std::string canonical_codec(const std::string& text) {
+  return value_or_raise(parse_codec(text)).text();
 }
 
 void start_timeline(Member& self, const std::string& path, bool mark_cycles) {
@@ -269,6 +315,8 @@ void bind_engine(nb::module_& module) {
              [](const std::vector<std::uint64_t>& sizes, std::size_t groups, bool by_bytes) {
                return split_groups(sizes, groups, by_bytes ? Balance::bytes : Balance::count);
              });
+  module.def("redistribute_codec_states", &redistribute, nb::arg("states"), nb::arg("size"));
+  module.def("canonical_codec", &canonical_codec, nb::arg("codec"));
   module.def("published_addresses",
              [](const std::string& wanted) { return value_or_raise(published_addresses(wanted)); });
   nb::class_<Member>(module, "Engine")
@@ -294,6 +342,8 @@ void bind_engine(nb::module_& module) {
       .def("stats", &stats)
       .def("timings", &timings)
       .def("explain", [](Member& self) { return self.engine().explain().text(); })
+      .def("codec_state", &codec_state)
+      .def("load_codec_state", &load_codec_state, nb::arg("state"))
       .def("start_timeline", &start_timeline, nb::arg("path"), nb::arg("mark_cycles"))
       .def("stop_timeline", &stop_timeline)
       .def("follow_graph", &follow_graph, nb::arg("nodes"), nb::arg("fetches"), nb::arg("set"))

@@ -18,6 +18,7 @@ from ._core import Options as Options
 from ._core import ThreadWorld as ThreadWorld
 from ._core import dtypes as dtypes
 from ._core import version as __version__
+from .codecs import redistribute_codec_states as redistribute_codec_states
 from .config import config as config
 from .default import *  # noqa: F401,F403: the calls on the default engine
 from .engine import Engine as Engine

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core, objects
 from ._core import ReduceOp
+from .codecs import CodecStates
 from .errors import InvalidArgument
 from .graph import GraphNode, follow
 from .handle import Handle
@@ -40,7 +41,7 @@ def make_options(options: Union[_core.Options, dict[str, Any], None],
     return made
 
 
-class Engine(SparseCalls):
+class Engine(SparseCalls, CodecStates):
     """Joins the job that the environment describes (unisono run, torchrun, mpirun, srun), or a job
     of one when there is none; with ``world`` and ``rank``, joins as a thread of this process.
 
@@ -128,7 +129,7 @@ class Engine(SparseCalls):
     def stats(self) -> dict[str, Any]:
         """Counters since the engine joined; order_digest is equal on ranks that agree. ``verdict``
         says in a sentence which rank the others wait for, ``slow_rank`` its number or -1.
-        ``order`` says whether steps follow a plan, and why or why not."""
+        ``order`` says whether steps follow a plan, and why or why not; ``codecs`` what was saved."""
         return self._core.stats()
 
     def timings(self) -> list[dict[str, Union[int, float, str]]]:

@@ -149,6 +149,7 @@ Status EngineCore::start(LoopParts parts, Identity identity) {
   parts.shared.explanations = &explanations_;
   parts.shared.order_reports = &order_reports_;
   parts.shared.graphs = graphs_;
+  parts.shared.codecs = &codec_memory_;
   parts.shared.network = &network_;
   parts.publish_slow = [this](const observe::SlowRank& slow, std::string sentence) {
     std::lock_guard lock(sets_mutex_);

@@ -70,6 +70,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Result<ArenaBlock> allocate(std::size_t bytes);
   // One of this rank's own when nobody shares memory with it.
   std::shared_ptr<arena::Neighbourhood> neighbourhood();
+  encode::CodecMemory& codec_memory() const { return codec_memory_; }
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 
@@ -111,6 +112,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   const ForkWatch forks_;
   Identity identity_;
   submit::CodecChoice codecs_;
+  mutable encode::CodecMemory codec_memory_;
   Placement placement_;
   std::shared_ptr<WorldCore> world_;        // when ranks are threads
   Poller poller_;

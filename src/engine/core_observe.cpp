@@ -125,6 +125,10 @@ Stats EngineCore::stats() const {
   stats.order = order_reports_.get();
   if (stats.order.strategy.empty()) stats.order.strategy = options_.order;
   stats.order.planner = options_.planner;
+  {
+    const std::lock_guard held(codec_memory_.mutex);
+    stats.codecs = codec_memory_.reports();
+  }
   std::lock_guard lock(sets_mutex_);
   stats.slow_rank = slow_.rank;
   stats.slow_late_s = seconds(slow_.late.count());

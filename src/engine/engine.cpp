@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/data/text.hpp"
+#include "engine/codecs/codec_state.hpp"
 #include "engine/core.hpp"
 #include "engine/explain_text.hpp"
 #include "engine/sparse/sparse_results.hpp"
@@ -266,6 +267,19 @@ Status Engine::remove_process_set(ProcessSetId set) {
 }
 
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
+Result<std::vector<std::byte>> Engine::codec_state() const {
+  return engine::save_codecs(core_->codec_memory());
+}
+Status Engine::load_codec_state(std::span<const std::byte> state) {
+  return engine::load_codecs(core_->codec_memory(), state);
+}
+Result<std::vector<float>> Engine::take_residual(std::string_view tensor) {
+  return engine::take_residual(core_->codec_memory(), tensor);
+}
+Result<std::vector<std::vector<std::byte>>> redistribute_codec_states(
+    std::span<const std::vector<std::byte>> states, std::size_t size) {
+  return engine::redistribute(states, size);
+}
 Stats Engine::stats() const { return core_->stats(); }
 std::vector<Timing> Engine::timings() const { return core_->timings(); }
 std::string Explanation::text() const { return engine::explain_text(*this); }

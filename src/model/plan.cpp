@@ -6,6 +6,8 @@
 #include <span>
 
 #include "base/data/hash.hpp"
+#include "model/options/choices.hpp"
+#include "model/options/registry.hpp"
 
 namespace unisono {
 namespace {
@@ -40,6 +42,10 @@ std::uint64_t ballot_identity(const Bucket& bucket) {
   return identity_from(hash_text("ballot", hash_bytes(std::as_bytes(std::span(words)))));
 }
 
+bool is_cast(std::string_view codec) {
+  return codec.empty() || find_row(kCodecChoices, codec) != nullptr;
+}
+
 std::string_view codec_of(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
   if (!first.method.codec.empty()) return first.method.codec;
@@ -49,7 +55,7 @@ std::string_view codec_of(const Bucket& bucket) {
 bool needs_ballot(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
   return first.planned && (first.choice != 0 || bucket.kind != Collective::allreduce ||
-                           size_of(bucket.dtype) == 1);
+                           size_of(bucket.dtype) == 1 || !is_cast(codec_of(bucket)));
 }
 
 }  // namespace unisono

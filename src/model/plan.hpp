@@ -39,6 +39,8 @@ bool needs_ballot(const Bucket& bucket);
 
 // By which codec its tensors travel: what was planned for it, or what they ask for; "" = none.
 std::string_view codec_of(const Bucket& bucket);
+// Whether a codec sends every element by itself, and the bucket is reduced as it travels.
+bool is_cast(std::string_view codec);
 
 struct Plan {
   std::vector<Bucket> buckets;

@@ -188,13 +188,14 @@ Nanos BucketRun::emulated() const {
   }
   const auto wire = parse_emulated_wire(options->emulate);
   UNISONO_CHECK(wire.has_value());
-  std::size_t bytes = bucket_.bytes;
-  const encode::Codec* codec = encode::find_codec(codec_of(bucket_));
-  if (bucket_.kind == Collective::allreduce && codec != nullptr) {
-    bytes = codec->wire_bytes(bucket_.dtype, bytes / size_of(bucket_.dtype));
-  }
   constexpr double kDay_s = 86'400;
-  return seconds_to_nanos(std::min(wire->seconds(bytes), kDay_s));
+  return seconds_to_nanos(std::min(wire->seconds(emulated_bytes()), kDay_s));
+}
+
+std::size_t BucketRun::emulated_bytes() const {
+  const encode::Codec* codec = encode::find_codec(codec_of(bucket_));
+  if (bucket_.kind != Collective::allreduce || codec == nullptr) return bucket_.bytes;
+  return codec->wire_bytes(bucket_.dtype, bucket_.bytes / size_of(bucket_.dtype));
 }
 
 std::string BucketRun::describe() const {

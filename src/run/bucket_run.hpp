@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "cost/layout.hpp"
+#include "encode/feedback/codec_memory.hpp"
 #include "run/buffers.hpp"
 #include "model/members.hpp"
 #include "model/pending.hpp"
@@ -57,6 +58,7 @@ struct RunContext {
   MoveNumbers moves;                        // how the count becomes the bucket of a tag
   Selector* selector = nullptr;             // null: fixed rules choose algorithms; outlives the run
   const Clock* clock = nullptr;             // where there is a selector, or an emulated network
+  encode::CodecMemory* codecs = nullptr;    // outlives the run; none: nothing is kept
   const cost::Network* network = nullptr;   // null: typical figures choose sparse algorithms
   TopkMemories* topk = nullptr;             // of the set; outlives the run
 };
@@ -121,6 +123,8 @@ class BucketRun {
   std::string describe() const;
   // How much longer the network of the option emulate would take. The same on all members.
   Nanos emulated() const;
+  // How many bytes a bucket would be on that network.
+  virtual std::size_t emulated_bytes() const;
   // step() has finished, and must not be called again, but nobody has been told.
   void note_moved() { moved_ = true; }
   const Clock& clock() const { return *context_.clock; }

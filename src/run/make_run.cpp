@@ -92,6 +92,12 @@ Choice choose(const RunParts& parts, const encode::Codec& codec) {
 std::unique_ptr<BucketRun> make_kind(RunParts parts) {
   const Request& first = parts.bucket.responses.front().tensors.front();
   const std::string name(codec_of(parts.bucket));
+  if (parts.bucket.kind == Collective::allreduce && !is_cast(name)) {
+    if (auto packed = parse_codec(name); packed.ok()) {
+      parts.context.team = nullptr;
+      return make_packet_run(std::move(parts), *packed);
+    }
+  }
   const encode::Codec* codec = encode::find_codec(name);
   if (codec == nullptr) {
     Status why(Code::internal, cat("the ranks agreed on codec '", name, "' for '",

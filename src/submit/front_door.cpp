@@ -90,19 +90,57 @@ Result<bool> check_splits(const Operation& operation, const Settings& settings, 
   return std::any_of(splits.begin(), splits.end(), [&](auto n) { return n != splits.front(); });
 }
 
-// "" stands for "none", so that ranks which ask for it and ranks which ask for nothing agree.
+// Whether a codec that is no cast can take the tensor: it adds up floats.
+Status check_packable(const Operation& operation, const Settings& settings, const CodecSpec& codec) {
+  if (operation.dtype > DType::bf16) {
+    return wrong(operation, cat("codec '", codec.text(), "' is for float32, float64, float16 and "
+                                "bfloat16, not ", name_of(operation.dtype)));
+  }
+  if (settings.op != ReduceOp::sum && settings.op != ReduceOp::average) {
+    return wrong(operation, cat("codec '", codec.text(), "' is for sums and averages, not ",
+                                name_of(settings.op)));
+  }
+  if (codec.feedback && is_made_up(operation.name)) {
+    return wrong(operation, cat("codec '", codec.text(), "' keeps what was not sent by the name of "
+                                "the tensor; give it one"));
+  }
+  if (element_count(operation.shape).value_or(0) > UINT32_MAX) {
+    return wrong(operation, cat("codec '", codec.text(), "' takes up to 4294967295 elements; send "
+                                "the tensor in parts"));
+  }
+  return {};
+}
+
+// Python puts the call before the name of a tensor, which rules do not know of.
+std::string_view ruled_name(const Operation& operation) {
+  constexpr std::string_view kCall = "allreduce.";
+  const std::string_view name = operation.name;
+  return name.starts_with(kCall) ? name.substr(kCall.size()) : name;
+}
+
+// "" stands for "none", so that ranks which ask for it and ranks which ask for nothing agree; other
+// codecs have one text each. What the caller did not ask for by itself is left out where the tensor
+// does not suit it.
 Result<std::string> choose_codec(const Operation& operation, const Settings& settings,
                                  const CodecChoice& codecs) {
-  const std::string_view name = settings.codec.empty() ? codecs.usual : settings.codec;
-  if (std::find(codecs.known.begin(), codecs.known.end(), name) == codecs.known.end()) {
-    return wrong(operation,
-                 cat("unknown codec '", name, "'; there are: ", join_text(codecs.known)));
+  const bool asked = !settings.codec.empty();
+  const CodecSpec* ruled = asked ? nullptr : codecs.rules.find(ruled_name(operation));
+  const auto parsed = ruled != nullptr ? Result<CodecSpec>(*ruled)
+                                       : parse_codec(asked ? settings.codec : codecs.usual);
+  if (!parsed.ok()) return wrong(operation, parsed.status().message());
+  const CodecSpec& codec = parsed.value();
+  if (codec == CodecSpec{}) return std::string();
+  if (!traits_of(operation.kind).encodes) {
+    if (asked) return wrong(operation, cat("codec '", codec.text(), "' is for allreduce only"));
+    return std::string();
   }
-  const bool encodes = traits_of(operation.kind).encodes;
-  if (!encodes && !settings.codec.empty() && name != "none") {
-    return wrong(operation, cat("codec '", name, "' is for allreduce only"));
+  if (!codec.is_cast()) {
+    if (auto status = check_packable(operation, settings, codec); !status) {
+      if (asked) return status;
+      return std::string();
+    }
   }
-  return encodes && name != "none" ? std::string(name) : std::string();
+  return codec.text();
 }
 
 // A tensor that names a codec, "none" too, keeps it. Lists that name the same codecs become the same
@@ -120,7 +158,7 @@ Result<std::string> choose_plan_codecs(const Operation& operation, const Setting
   const bool wide = operation.dtype == DType::f32 || operation.dtype == DType::f64;
   const bool adds = settings.op == ReduceOp::sum || settings.op == ReduceOp::average;
   if (!traits_of(operation.kind).encodes || !wide || !adds || !settings.codec.empty() ||
-      codecs.usual != "none") {
+      codecs.usual != "none" || codecs.rules.find(ruled_name(operation)) != nullptr) {
     return std::string();
   }
   std::vector<std::string_view> chosen;

@@ -11,16 +11,18 @@
 #include "model/members.hpp"
 #include "model/request.hpp"
 #include "unisono/status.hpp"
+#include "model/codec/rules.hpp"
 #include "unisono/unisono.hpp"
 
 namespace unisono::submit {
 
 // The codecs this engine has, and the one for calls that name none.
 struct CodecChoice {
-  std::vector<std::string_view> known = {"none"};
+  std::vector<std::string_view> known = {"none"};  // that plans may choose of
   std::string_view usual = "none";
   std::string_view planned = "none";    // those that plans may choose, for calls that do not say
   std::int64_t teams = 1;               // that a call may name
+  CodecRules rules = {};                // for calls that name none, before the usual one
 };
 
 // Names with this prefix are reserved for the engine: a caller's tensor could collide with one.

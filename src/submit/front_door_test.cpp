@@ -60,7 +60,12 @@ TEST(FrontDoor, SaysWhatIsWrong) {
       {"must be finite", tensor(Collective::allreduce), {.postscale = INFINITY}},
       {"cannot be scaled", boolean, {.op = ReduceOp::max, .prescale = 2}},
       {"is not in the process set", tensor(Collective::broadcast), {.root = 7}},
-      {"unknown codec 'morse'", tensor(Collective::allreduce), {.codec = "morse"}},
+      {"there is no stage 'morse'", tensor(Collective::allreduce), {.codec = "morse"}},
+      {"character 4: there is no stage", tensor(Collective::allreduce), {.codec = "ef|morse"}},
+      {"is for float32, float64", integers, {.codec = "qsgd:4"}},
+      {"is for sums and averages, not max", tensor(Collective::allreduce),
+       {.op = ReduceOp::max, .codec = "ef|topk:512:4"}},
+      {"'qsgd:4' is for allreduce only", tensor(Collective::broadcast), {.codec = "qsgd:4"}},
       {"the option teams is 1", tensor(Collective::allreduce), {.team = 2}},
       {"there is no team -1", tensor(Collective::allreduce), {.team = -1}},
       {"does not divide into 2", tensor(Collective::alltoall, {7})},
@@ -115,6 +120,31 @@ TEST(FrontDoor, AskingForNoneIsAskingForNothing) {
   const auto gathered = make_request(tensor(Collective::allgather), {}, &kTwo, codecs);
   ASSERT_TRUE(gathered.ok()) << "the job's codec is for what can be encoded";
   EXPECT_EQ(gathered.value().codec, "");
+}
+
+TEST(FrontDoor, RulesByNameComeAfterTheCallAndBeforeTheJob) {
+  CodecChoice codecs{{"none", "fp16"}, "qsgd:8"};
+  codecs.rules = CodecRules::parse("*.bias=none,conv*=ef|topk:512:4|qsgd:4:1024").value();
+  const auto codec = [&](const char* name, Settings settings = {}, DType dtype = DType::f32) {
+    Operation operation = tensor(Collective::allreduce);
+    operation.name = name;
+    operation.dtype = dtype;
+    const auto request = make_request(operation, settings, &kTwo, codecs);
+    EXPECT_TRUE(request.ok()) << request.status().to_string();
+    return request.value().codec;
+  };
+  EXPECT_EQ(codec("conv1.weight"), "ef|topk:512:4|qsgd:4") << "one text for one codec";
+  EXPECT_EQ(codec("conv1.bias"), "");
+  EXPECT_EQ(codec("allreduce.conv1.weight"), "ef|topk:512:4|qsgd:4") << "as Python says it";
+  EXPECT_EQ(codec("fc"), "qsgd:8");
+  EXPECT_EQ(codec("conv1.weight", {.codec = "fp16"}), "fp16");
+  // What nobody asked for by itself is left out where it does not suit.
+  EXPECT_EQ(codec("conv1.weight", {}, DType::i32), "");
+  EXPECT_EQ(codec("fc", {.op = ReduceOp::max}), "");
+  EXPECT_EQ(codec("allreduce.noname.7"), "qsgd:8");
+  Operation unnamed = tensor(Collective::allreduce);
+  unnamed.name = "allreduce.noname.7";
+  EXPECT_NE(refusal(unnamed, {.codec = "ef|qsgd:4"}).find("give it one"), std::string::npos);
 }
 
 TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {

@@ -54,7 +54,7 @@ def test_the_jobs_codec_is_for_calls_that_do_not_say():
 
 def test_an_unknown_codec_is_refused_at_the_call():
     def body(engine):
-        with pytest.raises(unisono.InvalidArgument, match="unknown codec 'zip'.*none, fp16, bf16"):
+        with pytest.raises(unisono.InvalidArgument, match="there is no stage 'zip'.*fp16, bf16"):
             engine.allreduce_async(np.zeros(4, np.float32), codec="zip")
 
     ranks.as_threads(1, body)

@@ -58,7 +58,7 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
 
     The tensor is multiplied by prescale_factor before the reduction and the result by
     postscale_factor. Integers are averaged by dividing and truncating."""
-    codec = codec_for(compression)
+    codec = codec_for(compression, name=name or "")
     how = Reduction(chosen_operator(average, op), prescale_factor, postscale_factor, process_set,
                     codec or "")
     if codec is not None:
@@ -113,7 +113,7 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
 
         a, b = hvd.grouped_allreduce([a, b], name="layer1")"""
     tensors = list(tensors)
-    codec = codec_for(compression)
+    codec = codec_for(compression, name=name or "")
     how = Reduction(chosen_operator(average, op), prescale_factor, postscale_factor, process_set,
                     codec or "")
     if codec is not None:

@@ -3,18 +3,25 @@
 """How gradients are made smaller while they travel.
 
     hvd.allreduce(gradient, name="layer1", compression=hvd.Compression.fp16)
+    hvd.allreduce(gradient, name="layer1", compression="ef|topk:512:4|qsgd:4")
 
-The engine's codecs do the work: the tensor is narrowed while it is packed, and the result has the
-type of the argument. A compressor of your own is a class with ``compress(tensor)``
+The engine's codecs do the work: the tensor is encoded while it is packed, and the result has the
+type of the argument. A codec is text, or rules by the names of parameters, of which the first that
+fits counts: ``{"*.bias": "none", "conv*": "ef|topk:512:8"}``, or the same as
+``"*.bias=none,conv*=ef|topk:512:8"``. What no rule fits has the job's codec. A compressor of your own is a class with ``compress(tensor)``
 giving (tensor, context) and ``decompress(tensor, context)``; it runs around the call, in Python.
 """
 
 from __future__ import annotations
 
+import fnmatch
+import re
+from collections.abc import Mapping
 from typing import Any, Optional, Union
 
 import torch
 
+from .. import _core
 from ..errors import InvalidArgument
 
 
@@ -76,32 +83,72 @@ class Compression:
     bf16 = BF16Compressor
 
 
-AnyCompression = Union[type, Compressor, str, None]
+AnyCompression = Union[type, Compressor, str, Mapping[str, str], None]
 _CODECS: dict[type, str] = {NoneCompressor: "", FP16Compressor: "fp16", BF16Compressor: "bf16"}
 _BY_NAME = {"": NoneCompressor, "none": NoneCompressor, "fp16": FP16Compressor,
             "bf16": BF16Compressor}
+# Where a state_dict() has what codecs keep.
+CODEC_STATE = "unisono_codec_state"
 _CASTS = ("fp16", "bf16")
 _WIDE = (torch.float32, torch.float64)
+_NARROW = (torch.float16, torch.bfloat16)
 
 
-def codec_for(compression: AnyCompression, dtype: Optional[torch.dtype] = None) -> Optional[str]:
-    """The engine's codec; "" for the job's own, or where the type is one that a cast leaves alone;
-    None when the compressor's own compress() and decompress() have to run."""
+def codec_for(compression: AnyCompression, dtype: Optional[torch.dtype] = None,
+              name: str = "") -> Optional[str]:
+    """The engine's codec of a tensor; "" for the job's own, or where the type is one that the codec
+    leaves alone; None when the compressor's own compress() and decompress() have to run."""
     if compression is NoneCompressor or compression is None:
         return ""
-    codec = compression if isinstance(compression, str) else _codec_of_class(compression)
-    if codec in _CASTS and dtype is not None and dtype not in _WIDE:
-        return ""
+    rules = rules_of(compression)
+    codec: Optional[str]
+    if rules is not None:
+        codec = next((codec for fits, codec in rules if fits(name)), "")
+    elif isinstance(compression, str):
+        codec = compression
+    else:
+        codec = _codec_of_class(compression)
+    if dtype is not None and dtype not in _WIDE and (codec in _CASTS
+                                                     or dtype not in _NARROW):
+        return codec and ""
     return codec
+
+
+def rules_of(compression: Any) -> Optional[list[tuple[Any, str]]]:
+    """Rules by name, as (whether one fits a name, its codec); None when it is something else."""
+    if isinstance(compression, str) and "=" in compression:
+        pairs = [rule.partition("=")[::2] for rule in compression.split(",")]
+    elif isinstance(compression, Mapping):
+        pairs = list(compression.items())
+    else:
+        return None
+    return [(_fits(pattern.strip()), codec.strip()) for pattern, codec in pairs]
+
+
+def check_compression(compression: Any) -> None:
+    """Raises InvalidArgument for what is no compression, with what is wrong and where."""
+    rules = rules_of(compression)
+    if rules is not None:
+        for _, codec in rules:
+            _core.canonical_codec(codec)
+    elif isinstance(compression, str):
+        _core.canonical_codec(compression)
+    elif codec_for(compression, torch.float32) is None:
+        compressor_of(compression)
+
+
+def _fits(pattern: str) -> Any:
+    # As the engine's rules: brackets are characters like others.
+    return re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
 
 
 def compressor_of(compression: AnyCompression) -> Any:
     """The object whose compress() and decompress() to call, when codec_for() returned None."""
     if isinstance(compression, str):
         if compression not in _BY_NAME:
-            raise InvalidArgument(f"compression is {compression!r}, which this build does not "
-                                  "know; give Compression.none, fp16 or bf16, or a compressor "
-                                  "of your own")
+            raise InvalidArgument(f"compression is {compression!r}, which is for allreduce alone; "
+                                  "give Compression.none, fp16 or bf16, or a compressor of your "
+                                  "own")
         return _BY_NAME[compression]
     for method in ("compress", "decompress"):
         if not callable(getattr(compression, method, None)):

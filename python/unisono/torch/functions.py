@@ -13,6 +13,7 @@ from ..engine import AnySet
 from ..errors import InvalidArgument
 from ..exports import defined_names
 from ..process_set import global_process_set
+from .compression import CODEC_STATE
 
 _ALL = global_process_set
 _Named = Union[Mapping[str, Any], Iterable[Any]]
@@ -69,6 +70,7 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
                               "optimizer.state_dict() with broadcast_object() and load it")
     _check_same_parameters(optimizer, process_set)
     mine = optimizer.state_dict()
+    mine.pop(CODEC_STATE, None)  # every rank keeps what it has not sent
     at_root = engine().rank() == root_rank
     outline = engine().broadcast_object(_outline(mine) if at_root else None, root_rank,
                                         name="optimizer_state", process_set=process_set)

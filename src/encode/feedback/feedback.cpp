@@ -40,6 +40,13 @@ bool add(std::vector<float>& to, const std::vector<float>& from) {
   return true;
 }
 
+double square_of(const std::vector<float>& values) {
+  double sum = 0;
+  const void* input = values.data();
+  kernels::add_gram(DType::f32, {&input, 1}, values.size(), {&sum, 1});
+  return sum;
+}
+
 }  // namespace
 
 TensorMemory& Feedback::of(std::string_view tensor) {
@@ -55,9 +62,14 @@ const TensorMemory* Feedback::find(std::string_view tensor) const {
 
 double Feedback::norm() const {
   double sum = 0;
-  for (const auto& [name, memory] : memories_) {
-    const void* input = memory.residual.data();
-    kernels::add_gram(DType::f32, {&input, 1}, memory.residual.size(), {&sum, 1});
+  for (const auto& [name, memory] : memories_) sum += square_of(memory.residual);
+  return std::sqrt(sum);
+}
+
+double Feedback::norm(const std::set<std::string, std::less<>>& tensors) const {
+  double sum = 0;
+  for (const std::string& name : tensors) {
+    if (const TensorMemory* memory = find(name)) sum += square_of(memory->residual);
   }
   return std::sqrt(sum);
 }

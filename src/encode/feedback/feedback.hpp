@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ class Feedback {
   TensorMemory& of(std::string_view tensor);
   const TensorMemory* find(std::string_view tensor) const;
   std::size_t tensors() const { return memories_.size(); }
-  // The norm of all residuals together.
+  // The norm of all residuals together, or of these tensors.
   double norm() const;
+  double norm(const std::set<std::string, std::less<>>& tensors) const;
 
   // The residual of a tensor, which is empty from then on: to be sent by a dense allreduce.
   std::vector<float> flush(std::string_view tensor);

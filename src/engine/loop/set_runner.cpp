@@ -322,8 +322,8 @@ bool SetRunner::start_run(run::Channel& channel, Bucket bucket, std::vector<Pend
       run::RunContext{parts_.shared->transport, &parts_.members, channel.team.get(),
                       channel.host.get(), parts_.shared->buffers, parts_.shared->options,
                       &channel.next_move, parts_.channels.size(), run::kSetMoves,
-                      channel.selector.get(), parts_.shared->clock, parts_.shared->network,
-                      &topk_},
+                      channel.selector.get(), parts_.shared->clock, parts_.shared->codecs,
+                      parts_.shared->network, &topk_},
       settled);
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);

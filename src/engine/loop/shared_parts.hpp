@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "cost/layout.hpp"
+#include "encode/feedback/codec_memory.hpp"
 #include "engine/loop/pendings.hpp"
 #include "observe/counters.hpp"
 #include "observe/order_report.hpp"
@@ -27,6 +28,7 @@ struct SharedParts {
   run::Explanations* explanations = nullptr;
   observe::OrderReports* order_reports = nullptr;
   std::shared_ptr<const order::GivenGraphs> graphs;  // of the engine's caller
+  encode::CodecMemory* codecs = nullptr;    // what codecs keep from step to step
   const cost::Network* network = nullptr;   // null: fixed rules choose algorithms
   // The loop owns these and fills them in.
   const plan::Planner* planner = nullptr;

@@ -72,7 +72,7 @@ TEST(CodecText, RefusalsNameThePlaceTheReasonAndTheMend) {
     EXPECT_NE(parsed.status().message().find(mend), std::string::npos)
         << parsed.status().message();
   };
-  refused("huffman", "character 1: there is no stage 'huffman'", "the stages are ef, clip");
+  refused("huffman", "character 1: there is no stage 'huffman'", "The stages are ef, clip");
   refused("ef|topq:512:4", "character 4", "did you mean 'topk'?");
   refused("topk:512:4|ef", "character 12: 'ef' comes after 'topk'", "put it before");
   refused("qsgd:4|fp16", "character 8: 'fp16' and 'qsgd' do the same", "keep one");

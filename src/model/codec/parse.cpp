@@ -193,8 +193,8 @@ Status unknown(const Reading& in, const Words& words) {
                  [](const StageRow& row) { return row.word; });
   const std::string_view near = nearest(words.word, known);
   return in.refuse(words.at, cat("there is no stage '", words.word, "'"),
-                   near.empty() ? cat("the stages are ", join_text(known))
-                                : cat("did you mean '", near, "'?"));
+                   cat(near.empty() ? "" : cat("did you mean '", near, "'? "), "The stages are ",
+                       join_text(known)));
 }
 
 // What the stages before it allow.

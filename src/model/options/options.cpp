@@ -13,6 +13,7 @@
 
 #include "base/data/hash.hpp"
 #include "base/data/text.hpp"
+#include "model/codec/rules.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/cpu_request.hpp"
 #include "model/options/emulated_wire.hpp"
@@ -44,7 +45,8 @@ constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kSeconds{OptionForm::seconds}, kMilliseconds{OptionForm::milliseconds},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
     kFileOrDynamic{OptionForm::file_or_dynamic},
-    kCpuSets{OptionForm::cpu_sets}, kWire{OptionForm::wire};
+    kCpuSets{OptionForm::cpu_sets}, kWire{OptionForm::wire}, kCodec{OptionForm::codec},
+    kCodecRules{OptionForm::codec_rules};
 constexpr std::int64_t kCountMax = 1 << 20;
 
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
@@ -60,9 +62,15 @@ constexpr Entry kEntries[] = {
     {{"planner", "UNISONO_PLANNER", "", one_of(kPlannerChoices), true,
       "What travels together."},
      &Options::planner},
-    {{"codec", "UNISONO_CODEC", "", one_of(kCodecChoices), true,
-      "How tensors of an allreduce are encoded on the way, where a call does not say."},
+    {{"codec", "UNISONO_CODEC", "", kCodec, true,
+      "How tensors of an allreduce are encoded on the way, where neither a call nor codec_rules says: "
+      "none, fp16, bf16, or a composition such as ef|topk:512:4|qsgd:4 (COMPRESSION.md). What a "
+      "codec cannot take, such as integers and maxima, travels as it is."},
      &Options::codec},
+    {{"codec_rules", "UNISONO_CODEC_RULES", "", kCodecRules, true,
+      "Codecs by the names of tensors, where a call does not say: *.bias=none,conv*=ef|topk:512:8. "
+      "The first pattern that fits counts; * stands for any characters, ? for one."},
+     &Options::codec_rules},
     {{"plan_codecs", "UNISONO_PLAN_CODECS", "", some_of(kCodecChoices), true,
       "Codecs that a planned step may use for float32 and float64 sums and averages that name none, "
       "where a bucket ends sooner with one by measured costs: a list such as fp16,bf16. Never with "
@@ -250,11 +258,19 @@ std::string allowed_text(const OptionKind& kind) {
     case OptionForm::wire:
       return "off, or alpha=TIME,beta=TIME or one of the two; a TIME is from 0 to 60s and ends in s, "
              "ms, us or ns";
+    case OptionForm::codec: return "none, fp16, bf16 or a composition such as ef|topk:512:4|qsgd:4";
+    case OptionForm::codec_rules: return "PATTERN=CODEC, separated by commas";
     case OptionForm::choices:
       return cat("one or more of ", join_text(names_of(kind.choices)), ", separated by commas");
     case OptionForm::choice: break;
   }
   return join_text(names_of(kind.choices));
+}
+
+// Codecs say themselves what is wrong with them, and where.
+Status check_codecs(const OptionKind& kind, std::string_view text) {
+  return kind.form == OptionForm::codec ? parse_codec(text).status()
+                                        : CodecRules::parse(text).status();
 }
 
 // One overload per type of member: true when the text is allowed and was stored.
@@ -263,6 +279,13 @@ bool store(std::string& field, const OptionKind& kind, std::string_view text) {
     if (!parse_cpu_request(text)) return false;
   } else if (kind.form == OptionForm::wire) {
     if (!parse_emulated_wire(text)) return false;
+  } else if (kind.form == OptionForm::codec || kind.form == OptionForm::codec_rules) {
+    if (!check_codecs(kind, text).ok()) return false;
+    // One text for one codec, since ranks compare it.
+    if (kind.form == OptionForm::codec) {
+      field = parse_codec(text).value().text();
+      return true;
+    }
   } else if (kind.form == OptionForm::choices) {
     const auto names = split_list(text);
     const bool known = std::all_of(names.begin(), names.end(), [&](std::string_view name) {
@@ -349,6 +372,10 @@ Status set_from(Options& options, std::string_view key, std::string_view value,
   const OptionKind& kind = entry->row.kind;
   const auto store_value = [&](auto member) { return store(options.*member, kind, value); };
   if (std::visit(store_value, entry->member)) return {};
+  if (kind.form == OptionForm::codec || kind.form == OptionForm::codec_rules) {
+    return {Code::invalid_argument,
+            cat("option ", entry->row.key, where, ": ", check_codecs(kind, value).message())};
+  }
   const std::string_view close = nearest(value, names_of(kind.choices));
   return {Code::invalid_argument,
           cat("option ", entry->row.key, where, ": \"", value, "\" is not allowed; allowed: ",
@@ -411,6 +438,8 @@ std::string kind_text(const OptionKind& kind) {
     case OptionForm::file_or_dynamic: return "a file, or DYNAMIC";
     case OptionForm::cpu_sets: return "off, a fraction or lists";
     case OptionForm::wire: return "off, or alpha=TIME,beta=TIME";
+    case OptionForm::codec: return "a codec";
+    case OptionForm::codec_rules: return "PATTERN=CODEC,...";
     case OptionForm::choices:
       return cat("a list of ", join_text(names_of(kind.choices), "|"));
     case OptionForm::choice: break;

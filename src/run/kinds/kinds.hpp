@@ -9,6 +9,7 @@
 #include "encode/codec.hpp"
 #include "run/bucket_run.hpp"
 #include "run/select/selector.hpp"
+#include "unisono/codec.hpp"
 
 namespace unisono::run {
 
@@ -25,6 +26,8 @@ std::unique_ptr<BucketRun> make_direct_run(RunParts parts, const encode::Codec& 
 std::unique_ptr<BucketRun> make_adasum_run(RunParts parts, const encode::Codec& codec);
 // An allreduce, Adasum too, whose members all share memory.
 std::unique_ptr<BucketRun> make_local_run(RunParts parts, const encode::Codec& codec);
+// An allreduce by a codec that is no cast, over messages.
+std::unique_ptr<BucketRun> make_packet_run(RunParts parts, const CodecSpec& codec);
 // Only the vote on a planned bucket.
 std::unique_ptr<BucketRun> make_ballot_run(RunParts parts);
 // Of indices and values.

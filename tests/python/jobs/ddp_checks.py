@@ -126,6 +126,24 @@ def ddp_hook_with_codec():
 
 
 @check
+def ddp_hook_that_keeps_what_it_does_not_send():
+    from unisono.torch import HookState, ddp_hook
+    for options in ({}, {"gradient_as_bucket_view": True}, {"bucket_cap_mb": 0.001}):
+        # Everything is picked, so that nothing is lost but rounding.
+        for hook, state in ((ddp_hook("ef|topk:64:64|fp16"), None),
+                            (ddp_hook, HookState(codec="ef|qsgd:8"))):
+            model = DistributedDataParallel(Net(), **options)
+            model.register_comm_hook(state, hook)
+            train(model, [part(batch) for batch in batches()])
+            agrees_with_one_process(model, atol=3e-2)
+    try:
+        ddp_hook("topk:512:4|ef")
+        raise AssertionError("what makes no sense was accepted")
+    except ValueError as error:
+        assert "character 12" in str(error), error
+
+
+@check
 def ddp_with_torchs_own_hooks():
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
     for hook in (default_hooks.allreduce_hook, default_hooks.fp16_compress_hook):

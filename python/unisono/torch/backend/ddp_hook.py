@@ -8,6 +8,9 @@
 or, with the gradients in half the bytes on their way:
 
     model.register_comm_hook(HookState(codec="bf16"), unisono.torch.ddp_hook)
+    model.register_comm_hook(None, unisono.torch.ddp_hook("ef|topk:512:4|qsgd:4"))
+
+What such a codec has not sent yet is kept by parameter: DDP may arrange its buckets anew.
 
 Without a hook DDP's buckets are reduced where torch has put them. The hook copies each bucket to a
 place in memory that all ranks of the host map, where the ranks reduce without packing; DDP takes
@@ -15,6 +18,7 @@ the averages from there. DDP must run on backend unisono.
 """
 
 import dataclasses
+import itertools
 from typing import Any, Optional, Union
 
 import torch
@@ -31,11 +35,13 @@ class HookState:
     """What the hook knows between steps. Models may share one."""
 
     process_group: Any = None  # the world by default
-    codec: Optional[str] = None  # how gradients are encoded on the way: "fp16", "bf16"
+    codec: Optional[str] = None  # how gradients are encoded on the way: "bf16", "ef|topk:512:4"
     arena: bool = True  # reduce in shared memory, at the price of a second copy of the buckets
     _places: dict[int, tuple[torch.Tensor, int]] = dataclasses.field(default_factory=dict,
                                                                      repr=False)
     _calls: int = 0
+    _numbers: dict[int, int] = dataclasses.field(default_factory=dict, repr=False)
+    _number: int = dataclasses.field(default_factory=itertools.count().__next__, repr=False)
 
     def place_for(self, group: GroupEngine, buffer: torch.Tensor) -> torch.Tensor:
         """The bucket's twin in the arena, known by the memory of the bucket."""
@@ -55,21 +61,52 @@ class HookState:
             del self._places[key]
 
 
+    def names_of(self, bucket: GradBucket) -> list[str]:
+        """The same for a parameter in every step and on every rank: numbered as they come first,
+        which is in the order that DDP has arranged on all ranks alike."""
+        return [f"ddp.{self._number}.{self._numbers.setdefault(id(each), len(self._numbers))}"
+                for each in bucket.parameters()]
+
+
 # DDP looks at the annotations of bucket and result, so they are written out and not postponed.
 def ddp_hook(state: Union[HookState, Any, None],
-             bucket: GradBucket) -> torch.futures.Future[torch.Tensor]:
+             bucket: GradBucket = None) -> torch.futures.Future[torch.Tensor]:  # type: ignore
     """Averages a bucket of gradients. state: a HookState, a process group, or None for the
-    world."""
+    world. With a codec alone, ``ddp_hook("ef|topk:512:4")``, a hook that encodes by it."""
+    if isinstance(state, str):
+        made: torch.futures.Future[torch.Tensor] = _hook_by(state)
+        return made
     owner = group_of(state.process_group if isinstance(state, HookState) else state)
     if not isinstance(state, HookState):
         state = owner.hook_state = owner.hook_state or HookState()
     group, buffer = owner.collectives, bucket.buffer()
+    if state.codec is not None and _keeps(state.codec):
+        work = group.all_reduce(bucket.gradients(), ReduceOp.AVG, group.timeout_s,
+                                names=state.names_of(bucket), codec=state.codec)
+        return work.get_future().then(lambda done: (done.value(), buffer)[1])
     if state.arena and group.size > 1:
         place = state.place_for(group, buffer)
         place.copy_(buffer)
         buffer = place
     work = group.all_reduce([buffer], ReduceOp.AVG, group.timeout_s, **_encoded(state.codec))
     return work.get_future().then(_first)
+
+
+def _hook_by(codec: str) -> Any:
+    _core.canonical_codec(codec)  # raises now, not in the first backward()
+    kept = HookState(codec=codec)
+
+    def hook(state: Any, bucket: GradBucket) -> torch.futures.Future[torch.Tensor]:
+        if state is not None:
+            kept.process_group = state
+        return ddp_hook(kept, bucket)
+
+    return hook
+
+
+def _keeps(codec: str) -> bool:
+    """Whether something of a tensor is kept for the next step."""
+    return codec.lstrip().startswith("ef") or "powersgd" in codec
 
 
 def _first(done: torch.futures.Future[list[torch.Tensor]]) -> torch.Tensor:

@@ -63,8 +63,9 @@ class GroupEngine:
             engine.shutdown()
 
     def all_reduce(self, tensors: Sequence[torch.Tensor], op: Any, timeout_s: float,
-                   **more: Any) -> Work:
-        """more: further settings of the engine, such as the codec."""
+                   names: Sequence[str] = (), **more: Any) -> Work:
+        """names: of dense tensors, where what a codec keeps belongs to them. more: further
+        settings of the engine, such as the codec."""
         if any(tensor.is_sparse for tensor in tensors):
             return self._joint("all_reduce", tensors, timeout_s, [
                 group_sparse.summed(self, tensor, op) for tensor in tensors])
@@ -77,11 +78,12 @@ class GroupEngine:
         name = self._name()
         made = [arrays.to_engine(tensor, True) for tensor in flat]
         if len(made) == 1:
-            tickets = [self._submit(_KIND.allreduce, name, made[0], True, settings)]
+            tickets = [self._submit(_KIND.allreduce, names[0] if names else name, made[0], True,
+                                    settings)]
         else:
-            names = [f"{name}.{index}" for index in range(len(made))]
+            names = names or [f"{name}.{index}" for index in range(len(made))]
             tickets = self.engine._core.submit_group(
-                name, _KIND.allreduce, names, [each.dtype for each in made],
+                name, _KIND.allreduce, list(names), [each.dtype for each in made],
                 [each.memory for each in made], True, settings)
         restores = [each.restore for each in made if each.restore is not None]
         return self._work(f"all_reduce {name}", tensors, tickets, timeout_s,

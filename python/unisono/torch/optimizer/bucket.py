@@ -51,7 +51,8 @@ class Bucket:
                            self.transfer.sparse(self._name_of(parameter), gradient))
                           for parameter, gradient in sparse]
         if dense:
-            calls = self.transfer.dense(self.name, [each for _, each in dense], self.grouped)
+            calls = self.transfer.dense(self.name, [each for _, each in dense], self.grouped,
+                                        [parameter.name for parameter, _ in dense])
             self.submitted += [(parameter, gradient, gradient._version, call)
                                for (parameter, gradient), call in zip(dense, calls)]
 

@@ -19,7 +19,7 @@ import torch
 from ...engine import ReduceOp
 from ...errors import InvalidArgument
 from ...process_set import ProcessSet, global_process_set, identity_of
-from ..compression import Compression
+from ..compression import CODEC_STATE, Compression
 from . import grad_arena
 from .arguments import (checked_factor, checked_passes, checked_team, chosen_groups, packed_set,
                         unpacked_set)
@@ -118,10 +118,25 @@ class DistributedMixin(_Wrapped):
             else:
                 self._exchange.frozen.append(tracked)
 
-    def load_state_dict(self, *args: Any, **keywords: Any) -> None:
-        """Like the wrapped optimizer's; what is under way is dropped."""
+    def state_dict(self) -> dict[str, Any]:
+        """Like the wrapped optimizer's, and with a codec that keeps something what this rank's
+        codecs have not sent yet, under "unisono_codec_state": every rank saves its own."""
+        state = super().state_dict()
+        kept = self._exchange.codec_state()
+        if kept is not None:
+            state[CODEC_STATE] = kept
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Like the wrapped optimizer's; what is under way is dropped. Codecs go on from what
+        they had kept; a state without it leaves them as they are."""
         self._exchange.abandon()
-        super().load_state_dict(*args, **keywords)
+        kept = state_dict.get(CODEC_STATE)
+        if kept is not None:
+            state_dict = {key: value for key, value in state_dict.items() if key != CODEC_STATE}
+        super().load_state_dict(state_dict)
+        if kept is not None:
+            self._exchange.load_codec_state(kept)
 
     def set_backward_passes_per_step(self, passes: int) -> None:
         self.backward_passes_per_step = checked_passes(passes)
@@ -167,6 +182,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     and applies their combination in step().
 
     - backward_passes_per_step: gradients of so many backward() calls are summed, then exchanged.
+    - compression: a codec such as "bf16" or "ef|topk:512:4|qsgd:4", rules by the names of
+      parameters, such as {"*.bias": "none", "conv*": "ef|topk:512:8"}, a class of Compression, or a
+      compressor of your own.
     - op: Average, Sum or Adasum, applied to gradients (the wrapped optimizer then steps).
     - gradient_predivide_factor: an average divides by it before the sum and by the rest after.
     - num_groups, or groups as a number or as lists of parameters: gradients that travel together;

@@ -285,6 +285,17 @@ class GradientExchange:
             error.args = (f"{error} The gradients of this step are not valid on this rank and "
                           "have been set to None.",)
 
+    def codec_state(self) -> Optional[torch.Tensor]:
+        """What the engine's codecs keep on this rank; None when that is nothing."""
+        if not self.transfer.compresses or self.transfer.local:
+            return None
+        return torch.frombuffer(bytearray(self.transfer.engine.codec_state()), dtype=torch.uint8)
+
+    def load_codec_state(self, state: torch.Tensor) -> None:
+        """Goes on from there."""
+        if not self.transfer.local:
+            self.transfer.engine.load_codec_state(state.cpu().numpy().tobytes())
+
     def abandon(self) -> None:
         """Forgets what is under way: its results are dropped."""
         self.buffers.abandon()

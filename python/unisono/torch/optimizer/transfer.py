@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Callable
 
 import torch
@@ -13,7 +14,7 @@ from ... import current
 from ...engine import Engine, ReduceOp
 from ...errors import Forked, NotInitialized
 from ...handle import Handle
-from ..compression import codec_for, compressor_of
+from ..compression import check_compression, codec_for, compressor_of, rules_of
 from ..sparse import sparse_allreduce_async
 
 Finish = Callable[[], torch.Tensor]  # waits for one tensor and returns it
@@ -31,9 +32,9 @@ class Transfer:
             self._keywords.update(team=team)
         if predivide != 1.0:
             self._keywords.update(prescale_factor=1.0 / predivide, postscale_factor=predivide)
-        self.compresses = codec_for(compression, torch.float32) != ""
-        if self.compresses and codec_for(compression, torch.float32) is None:
-            compressor_of(compression)  # raises here, not in backward(), when it is none
+        check_compression(compression)  # raises here, not in backward()
+        self.compresses = (rules_of(compression) is not None
+                           or codec_for(compression, torch.float32) != "")
 
     def stale(self) -> bool:
         """Whether the job has re-formed since, around another engine."""
@@ -42,14 +43,17 @@ class Transfer:
         except (NotInitialized, Forked):
             return True
 
-    def dense(self, name: str, tensors: list[torch.Tensor], grouped: bool) -> list[Finish]:
-        """Combines the tensors in place; each of the calls returned waits for one of them."""
+    def dense(self, name: str, tensors: list[torch.Tensor], grouped: bool,
+              parameters: Sequence[str] = ()) -> list[Finish]:
+        """Combines the tensors in place; each of the calls returned waits for one of them.
+        parameters: their names, for rules."""
         if self.local:
             return [functools.partial(_as_is, tensor) for tensor in tensors]
-        codecs = {codec_for(self.compression, tensor.dtype) for tensor in tensors}
-        codec = codecs.pop() if len(codecs) == 1 else None
-        if codec is not None:
-            return self._send(name, tensors, grouped, codec)
+        names = parameters or [name] * len(tensors)
+        codecs = [codec_for(self.compression, tensor.dtype, each)
+                  for tensor, each in zip(tensors, names)]
+        if None not in codecs:
+            return self._send_by_codec(name, tensors, grouped, codecs)
         compressor = compressor_of(self.compression)
         packed = [compressor.compress(tensor) for tensor in tensors]
         sent = self._send(name, [small for small, _ in packed], grouped, "")
@@ -60,6 +64,21 @@ class Transfer:
         if self.local:
             return functools.partial(_as_is, tensor)
         return sparse_allreduce_async(tensor, name, self.op, process_set=self.process_set)
+
+    def _send_by_codec(self, name: str, tensors: list[torch.Tensor], grouped: bool,
+                       codecs: list[Any]) -> list[Finish]:
+        """A group travels as one for each codec that its tensors have."""
+        kinds = list(dict.fromkeys(codecs))
+        if len(kinds) == 1:
+            return self._send(name, tensors, grouped, kinds[0])
+        waits: list[Any] = [None] * len(tensors)
+        for number, kind in enumerate(kinds):
+            places = [place for place, codec in enumerate(codecs) if codec == kind]
+            sent = self._send(f"{name}.codec{number}", [tensors[place] for place in places], True,
+                              kind)
+            for place, wait in zip(places, sent):
+                waits[place] = wait
+        return waits
 
     def _send(self, name: str, tensors: list[torch.Tensor], grouped: bool,
               codec: str) -> list[Finish]:

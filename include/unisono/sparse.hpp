@@ -46,6 +46,16 @@ struct SparseOperand {
   }
 };
 
+// An operator of the caller's: associative, applied in the order of ranks, with a neutral element,
+// which is what absent elements count as. Ranks must mean the same one by its name. The functions
+// are called from any thread, may not throw, and see the operation's own dtype.
+struct SparseOperator {
+  std::string name;
+  // accumulator[i] = accumulator[i] op other[i]; pointers have the alignment of the dtype.
+  std::function<void(void* accumulator, const void* other, std::size_t count)> combine;
+  std::function<void(void* out, std::size_t count)> fill_neutral;
+};
+
 // Must be the same on all ranks, except priority and on_done.
 struct SparseSettings {
   // sum, average, min, max, product; on booleans the logical ones, too.
@@ -58,18 +68,24 @@ struct SparseSettings {
   // One of docs/COMPRESSION.md; "" = the one that should take the least time, from how many
   // elements the ranks have and what links cost.
   std::string algorithm = {};
-  // Elements on each rank, for the choice. 0: what the ranks say with their requests; where an order
-  // that was learned needs no requests, what they said last.
+  // Elements on each rank, for the choice. 0: what the ranks say with their requests; where a
+  // learned order needs no requests, what they said last.
   std::uint64_t expected_nnz = 0;
-  // Whether "oktopk" may be chosen, which leaves elements out: whoever wants them brings what is not
-  // in the result again in the next step.
+  // Whether "oktopk" may be chosen, which leaves elements out: whoever wants them brings what is
+  // not in the result again in the next step.
   bool allow_loss = false;
-  std::uint64_t top_k = 0;                  // oktopk: elements of the result; 0: the most of any rank
+  std::uint64_t top_k = 0;                  // oktopk: elements of the result; 0: the most of a rank
   // Whether ranks most likely have the same indices, as those of a mask that all share: then they
   // ask each other, and only values travel.
   bool same_indices = false;
   // allgather: an index on two ranks fails the operation on all of them, instead of being combined.
   bool refuse_overlap = false;
+  // Whether "dsar_split_allgather", where it is chosen, gathers its sums in 2, 4 or 8 bits each,
+  // rounded at random so that they are right on average, with a scale for each 1,024; 0: all bits.
+  // float32 sums and averages, with allow_loss. NaN and infinities make the 1,024 around them NaN.
+  int gather_bits = 0;
+  // Instead of op. Not with "oktopk", nor while a rank has joined, which would not have it.
+  std::shared_ptr<const SparseOperator> user_operator = {};
   std::function<void(const Status&)> on_done = {};  // as in Settings
 };
 
@@ -78,6 +94,7 @@ struct SparseSettings {
 struct UNISONO_API SparseResult {
   DType dtype = DType::f32;
   ReduceOp op = ReduceOp::sum;
+  std::shared_ptr<const SparseOperator> user_operator = {};  // if there is one, instead of op
   std::int64_t length = 0;
   bool dense = false;                       // values has all elements, and there are no indices
   std::size_t count = 0;                    // of values
@@ -93,7 +110,7 @@ struct UNISONO_API SparseResult {
     if (dense) return static_cast<std::int64_t>(i);
     return static_cast<std::int64_t>(indices32.empty() ? indices64[i] : indices32[i]);
   }
-  // A dense result without the elements that are the neutral one bit for bit; a sparse one as it is.
+  // A dense result without the elements that are neutral bit for bit; a sparse one as it is.
   SparseResult as_pairs() const;
 };
 

@@ -148,7 +148,17 @@ UNISONO_C_API int unisono_alltoall(unisono_engine* engine, const char* name, uni
                                    const int64_t* splits, int split_count,
                                    const unisono_call* call, unisono_ticket** ticket);
 
-/* What sparse collectives accept besides unisono_call, whose codec and keep_inputs they do not have.
+/* An operator of the caller's, instead of op: associative, applied in the order of ranks, with a
+ * neutral element, which is what absent elements count as. Ranks must mean the same by its name.
+ * The functions are called from any thread of the engine while the operation is under way. */
+typedef struct {
+  const char* name;
+  void (*combine)(void* accumulator, const void* other, size_t count, void* context);
+  void (*fill_neutral)(void* out, size_t count, void* context);
+  void* context;
+} unisono_sparse_operator;
+
+/* What sparse collectives accept besides unisono_call, of which codec and keep_inputs do not count.
  * Start from unisono_sparse_call_init(). Must be the same on all ranks. */
 typedef struct {
   size_t size;
@@ -158,14 +168,16 @@ typedef struct {
   int32_t allow_loss;        /* not 0: "oktopk" may be chosen, which leaves elements out */
   int32_t same_indices;      /* not 0: ranks most likely have the same indices */
   int32_t refuse_overlap;    /* not 0, allgather: an index on two ranks is an error */
+  int32_t gather_bits;       /* 2, 4 or 8: of each sum that dsar_split_allgather gathers; 0: all */
+  const unisono_sparse_operator* user_operator; /* or NULL; read during the call only */
 } unisono_sparse_call;
 
 static inline unisono_sparse_call unisono_sparse_call_init(void) {
-  unisono_sparse_call call = {sizeof(unisono_sparse_call), NULL, 0, 0, 0, 0, 0};
+  unisono_sparse_call call = {sizeof(unisono_sparse_call), NULL, 0, 0, 0, 0, 0, 0, NULL};
   return call;
 }
 
-/* Some elements of a vector of `length`: count indices of index_dtype (I32, I64, U32 or U64), in any
+/* Some elements of a vector of `length`: count indices of index_dtype (I32, I64, U32 or U64) in any
  * order, and as many values. Both are copied before the call returns. What is absent counts as the
  * operator's neutral element. Read the result with the two calls below. */
 UNISONO_C_API int unisono_sparse_allreduce(unisono_engine* engine, const char* name,

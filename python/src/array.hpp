@@ -21,4 +21,12 @@ inline constexpr int kDlpackF8e5m2 = 12;
 Operation operation_on(Collective kind, std::string name, std::string_view dtype,
                        nb::object array, bool in_place);
 
+// The type under which DLPack shows elements; with bits, types that NumPy lacks are integers of
+// their width.
+nb::dlpack::dtype dlpack_type(DType dtype, bool bits);
+
+// A mistake found while submitting is raised by the call that made it. What goes wrong later,
+// with other ranks involved, is raised by whoever waits.
+void raise_if_refused(const Ticket& ticket);
+
 }  // namespace unisono::python

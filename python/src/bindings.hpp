@@ -54,5 +54,6 @@ void bind_types(nb::module_& module);
 void bind_options(nb::module_& module);
 void bind_ticket(nb::module_& module);
 void bind_engine(nb::module_& module);
+void bind_sparse(nb::module_& module);
 
 }  // namespace unisono::python

@@ -42,19 +42,6 @@ Member* join(const Options& options, const ThreadWorld* world, Rank rank,
   return new Member(value_or_raise(std::move(*engine)));
 }
 
-// A mistake found while submitting is raised by the call that made it. What goes wrong later,
-// with other ranks involved, is raised by whoever waits.
-void raise_if_refused(const Ticket& ticket) {
-  const Status status = ticket.refusal();
-  switch (status.code()) {
-    case Code::invalid_argument:
-    case Code::duplicate_name:
-    case Code::shut_down:
-    case Code::forked: raise_unless_ok(status); break;
-    default: break;
-  }
-}
-
 Ticket submit(Member& self, Collective kind, std::string name, std::string_view dtype,
               nb::object array, bool in_place, const Settings& settings) {
   release_dropped();
@@ -264,6 +251,17 @@ void bind_values(nb::module_& module) {
 }
 
 }  // namespace
+
+void raise_if_refused(const Ticket& ticket) {
+  const Status status = ticket.refusal();
+  switch (status.code()) {
+    case Code::invalid_argument:
+    case Code::duplicate_name:
+    case Code::shut_down:
+    case Code::forked: raise_unless_ok(status); break;
+    default: break;
+  }
+}
 
 void bind_engine(nb::module_& module) {
   bind_values(module);

@@ -14,4 +14,5 @@ NB_MODULE(_core, module) {
   bind_options(module);
   bind_ticket(module);
   bind_engine(module);
+  bind_sparse(module);
 }

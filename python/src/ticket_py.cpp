@@ -50,6 +50,20 @@ void wait(const Ticket& ticket, std::optional<double> timeout_s) {
   raise_unless_ok(status);
 }
 
+// The engine-owned result without a copy; it lives as long as the array does.
+nb::ndarray<nb::array_api> output_array(const Ticket& ticket, bool bits) {
+  static std::byte nothing;
+  const Output output = ticket.output();
+  const std::vector<std::size_t> shape(output.shape.begin(), output.shape.end());
+  // The claim is this caller's alone, so handing it out for writing disturbs nobody.
+  void* data = output.bytes.empty() ? &nothing : const_cast<std::byte*>(output.bytes.data());
+  const nb::capsule owner(new Ticket(ticket),
+                          [](void* held) noexcept { delete static_cast<Ticket*>(held); });
+  return {data, shape.size(), shape.data(), owner, nullptr, dlpack_type(output.dtype, bits)};
+}
+
+}  // namespace
+
 nb::dlpack::dtype dlpack_type(DType dtype, bool bits) {
   using Kind = nb::dlpack::dtype_code;
   Kind kind = Kind::Float;
@@ -72,20 +86,6 @@ nb::dlpack::dtype dlpack_type(DType dtype, bool bits) {
   }
   return {static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
 }
-
-// The engine-owned result without a copy; it lives as long as the array does.
-nb::ndarray<nb::array_api> output_array(const Ticket& ticket, bool bits) {
-  static std::byte nothing;
-  const Output output = ticket.output();
-  const std::vector<std::size_t> shape(output.shape.begin(), output.shape.end());
-  // The claim is this caller's alone, so handing it out for writing disturbs nobody.
-  void* data = output.bytes.empty() ? &nothing : const_cast<std::byte*>(output.bytes.data());
-  const nb::capsule owner(new Ticket(ticket),
-                          [](void* held) noexcept { delete static_cast<Ticket*>(held); });
-  return {data, shape.size(), shape.data(), owner, nullptr, dlpack_type(output.dtype, bits)};
-}
-
-}  // namespace
 
 void bind_ticket(nb::module_& module) {
   nb::class_<Ticket>(module, "Ticket", "A claim on one result.")

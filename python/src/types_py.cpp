@@ -22,7 +22,9 @@ void bind_types(nb::module_& module) {
       .value("allgather", Collective::allgather)
       .value("broadcast", Collective::broadcast)
       .value("reducescatter", Collective::reducescatter)
-      .value("alltoall", Collective::alltoall);
+      .value("alltoall", Collective::alltoall)
+      .value("sparse_allreduce", Collective::sparse_allreduce)
+      .value("sparse_allgather", Collective::sparse_allgather);
 
   nb::list dtypes;
   for (int i = 0; i < kDTypeCount; ++i) dtypes.append(name_of(static_cast<DType>(i)));

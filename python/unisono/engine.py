@@ -20,7 +20,8 @@ from .errors import InvalidArgument
 from .graph import GraphNode, follow
 from .handle import Handle
 from .process_set import ProcessSet, global_process_set, identity_of
-from .submit import AnySet, Groups, Submitter, Tensor, chosen_operator
+from .sparse import SparseCalls
+from .submit import AnySet, Groups, Tensor, chosen_operator
 from .workers import WorkerInit
 
 _ALL = global_process_set
@@ -39,7 +40,7 @@ def make_options(options: Union[_core.Options, dict[str, Any], None],
     return made
 
 
-class Engine(Submitter):
+class Engine(SparseCalls):
     """Joins the job that the environment describes (unisono run, torchrun, mpirun, srun), or a job
     of one when there is none; with ``world`` and ``rank``, joins as a thread of this process.
 

@@ -59,7 +59,8 @@ class Submitter:
                 priority=priority, codec=codec, keep_inputs=keep_inputs, team=team)
         return settings
 
-    def _base_name(self, call: str, name: Optional[str], settings: _core.Settings) -> str:
+    def _base_name(self, call: str, name: Optional[str],
+                   settings: Union[_core.Settings, _core.SparseSettings]) -> str:
         if name is None:
             return f"{call}.noname.{next(self._unnamed[settings.process_set])}"
         return f"{call}.{name}"

@@ -52,6 +52,7 @@ Pending& Pending::operator=(Pending&& other) noexcept {
   on_done = std::exchange(other.on_done, {});
   splits = std::move(other.splits);
   sparse = std::move(other.sparse);
+  user_operator = std::move(other.user_operator);
   keep_inputs = other.keep_inputs;
   submitted = other.submitted;
   agreed = other.agreed;

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "model/request.hpp"
 #include "model/ticket.hpp"
+#include "unisono/sparse.hpp"
 
 namespace unisono {
 
@@ -29,6 +30,7 @@ struct Pending {
   std::function<void(const Status&)> on_done;
   std::vector<std::int64_t> splits;         // alltoall: rows for each member, when uneven
   std::shared_ptr<const stream::Stream> sparse;  // what this rank brings to a sparse collective
+  std::shared_ptr<const SparseOperator> user_operator;  // of one; null: the request's
   bool keep_inputs = false;                 // a failure leaves the output as it was
   Time submitted, agreed;
 

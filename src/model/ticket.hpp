@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/os/futex.hpp"
+#include "unisono/sparse.hpp"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
@@ -56,7 +57,8 @@ struct TicketState {
   std::int64_t value = -1;
   std::shared_ptr<const stream::Stream> sparse;  // result of a sparse collective
   std::string_view algorithm;               // by which it was made; lives for ever
-  ReduceOp op = ReduceOp::sum;              // and of what
+  ReduceOp op = ReduceOp::sum;              // and by which operator
+  std::shared_ptr<const SparseOperator> user_operator;  // or one of the caller's
   std::optional<Watch> watch;               // set: somebody wants to know when the program looks
 
   bool done() const { return word_.load(std::memory_order_acquire) == kDone; }

@@ -49,14 +49,16 @@ class Door {
     const SparseSettings& s = settings_;
     if (static_cast<int>(s.op) >= kReduceOpCount) return wrong("unknown operator");
     const bool logical = s.op == ReduceOp::logical_and || s.op == ReduceOp::logical_or;
-    if (s.op == ReduceOp::adasum || (logical && operand_.dtype != DType::boolean)) {
+    if (s.user_operator == nullptr &&
+        (s.op == ReduceOp::adasum || (logical && operand_.dtype != DType::boolean))) {
       return wrong(cat("operator ", name_of(s.op), " does not take absent elements of ",
                        name_of(operand_.dtype), "; use sum, average, min, max or product"));
     }
     if (!std::isfinite(s.prescale) || !std::isfinite(s.postscale)) {
       return wrong("scale factors must be finite");
     }
-    const bool adds = s.op == ReduceOp::sum || s.op == ReduceOp::average;
+    const bool adds =
+        (s.op == ReduceOp::sum || s.op == ReduceOp::average) && s.user_operator == nullptr;
     if ((s.prescale != 1 || s.postscale != 1) && (!adds || operand_.dtype == DType::boolean)) {
       return wrong("scale factors are for sums and averages of numbers only");
     }
@@ -64,8 +66,30 @@ class Door {
       return wrong(cat("top_k is ", s.top_k, ", but the vector has ", operand_.length,
                        " elements only"));
     }
+    const bool knows_bits =
+        s.gather_bits == 0 || s.gather_bits == 2 || s.gather_bits == 4 || s.gather_bits == 8;
+    if (!knows_bits) return wrong(cat("gather_bits is ", s.gather_bits, "; give 2, 4, 8, or 0"));
+    if (s.gather_bits != 0 && (!adds || operand_.dtype != DType::f32 || !s.allow_loss)) {
+      return wrong("gather_bits is for sums and averages of float32, with allow_loss");
+    }
     if (s.refuse_overlap && kind_ != Collective::sparse_allgather) {
       return wrong("refuse_overlap is for sparse_allgather only");
+    }
+    return {};
+  }
+
+  Status check_user_operator() const {
+    constexpr std::size_t kOperatorNameMax = 256;
+    const SparseOperator* user = settings_.user_operator.get();
+    if (user == nullptr) return {};
+    if (user->name.empty() || user->name.size() > kOperatorNameMax) {
+      return wrong("the name of an operator has 1 to 256 bytes; ranks compare it");
+    }
+    if (!user->combine || !user->fill_neutral) {
+      return wrong(cat("operator '", user->name, "' lacks combine or fill_neutral"));
+    }
+    if (settings_.algorithm == "oktopk") {
+      return wrong("algorithm 'oktopk' is for operators of the engine only");
     }
     return {};
   }
@@ -130,12 +154,14 @@ Result<SparseEntry> make_sparse_entry(Collective kind, std::string_view name,
   }
   if (auto status = door.check_operand(); !status) return status;
   if (auto status = door.check_settings(); !status) return status;
+  if (auto status = door.check_user_operator(); !status) return status;
   if (auto status = door.check_algorithm(known_algorithm); !status) return status;
   // What has nothing to do with sparseness is checked as for everything else.
   auto request = make_request(
       {.kind = kind, .name = std::string(name), .dtype = operand.dtype, .shape = {operand.length},
        .input = &operand},
-      {.op = settings.op, .prescale = settings.prescale, .postscale = settings.postscale,
+      {.op = settings.user_operator ? ReduceOp::sum : settings.op,
+       .prescale = settings.prescale, .postscale = settings.postscale,
        .process_set = settings.process_set, .priority = settings.priority,
        .team = settings.team},
       members, codecs);
@@ -143,7 +169,7 @@ Result<SparseEntry> make_sparse_entry(Collective kind, std::string_view name,
 
   auto indices = door.indices();
   if (!indices) return indices.status();
-  const kernels::Operator op{.op = settings.op};
+  const kernels::Operator op{.op = request->op, .user = settings.user_operator.get()};
   auto made = stream::Stream::from_pairs(operand.dtype, static_cast<std::uint64_t>(operand.length),
                                          *indices, operand.values, op);
   if (!made) return door.wrong(made.status().message());
@@ -159,7 +185,9 @@ Result<SparseEntry> make_sparse_entry(Collective kind, std::string_view name,
                      .allow_loss = settings.allow_loss,
                      .same_indices = settings.same_indices,
                      .refuse_overlap = settings.refuse_overlap,
-                     .algorithm = settings.algorithm};
+                     .gather_bits = static_cast<std::uint8_t>(settings.gather_bits),
+                     .algorithm = settings.algorithm,
+                     .user_operator = settings.user_operator ? settings.user_operator->name : ""};
   return SparseEntry{std::move(*request),
                      std::make_shared<const stream::Stream>(std::move(made).value())};
 }

@@ -74,6 +74,10 @@ TEST(SparseDoor, SettingsAreChecked) {
   EXPECT_TRUE(refused({.op = ReduceOp::min, .prescale = 2}));
   EXPECT_TRUE(refused({.prescale = std::numeric_limits<double>::infinity()}));
   EXPECT_TRUE(refused({.team = 7}));
+  EXPECT_TRUE(refused({.gather_bits = 4}));
+  EXPECT_TRUE(refused({.allow_loss = true, .gather_bits = 3}));
+  EXPECT_TRUE(refused({.op = ReduceOp::max, .allow_loss = true, .gather_bits = 4}));
+  EXPECT_FALSE(refused({.allow_loss = true, .gather_bits = 4}));
   EXPECT_TRUE(refused({.top_k = 10}));
 }
 

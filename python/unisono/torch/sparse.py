@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the unisono authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse gradients: indices and values are gathered, and duplicates add up."""
+"""Sparse gradients. Those of single elements are reduced by the engine, which chooses how. Rows, as of
+an embedding, are gathered and duplicates add up: one index for a whole row is less than the engine's
+one for each of its elements."""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
         finish = hvd.sparse_allreduce_async(embedding.weight.grad, name="embedding", op=hvd.Sum)
         embedding.weight.grad = finish()
 
-    The result is not coalesced: an index that several ranks sent appears several times."""
+    The result of a tensor with dense dimensions, such as an embedding's gradient, is not coalesced:
+    an index that several ranks sent appears several times. Any other result is."""
     if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.sparse_coo:
         raise InvalidArgument("sparse_allreduce_async() takes a tensor of layout torch.sparse_coo; "
                               "use allreduce_async() for dense ones, or tensor.to_sparse()")
@@ -41,6 +44,10 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
     if op not in (ReduceOp.Sum, ReduceOp.Average):
         raise InvalidArgument(f"sparse tensors cannot be reduced with {op}; use Sum or Average")
     ranks = place_in(process_set)[1]
+    if tensor.dense_dim() == 0:
+        reducing = engine().sparse_allreduce_async(tensor, name=name, op=op,
+                                                   process_set=process_set)
+        return SparseHandle(reducing._tickets, reducing._finish)
     once = tensor.detach().coalesce()
     gathering = engine().grouped_allgather_async(
         [once.indices().t().contiguous(), once.values()],

@@ -80,6 +80,38 @@ TEST(CSparse, GathersWhatOneRankAloneHas) {
   });
 }
 
+TEST(CSparse, OperatorsOfTheCaller) {
+  as_three([](unisono_engine* engine, int rank) {
+    const int32_t index = 6;
+    const int64_t value = int64_t{1} << rank;
+    const unisono_sparse_operator exclusive_or = {
+        "exclusive or",
+        [](void* into, const void* other, size_t count, void*) {
+          for (size_t i = 0; i < count; ++i) {
+            static_cast<int64_t*>(into)[i] ^= static_cast<const int64_t*>(other)[i];
+          }
+        },
+        [](void* out, size_t count, void*) {
+          for (size_t i = 0; i < count; ++i) static_cast<int64_t*>(out)[i] = 0;
+        },
+        nullptr};
+    unisono_sparse_call sparse = unisono_sparse_call_init();
+    sparse.user_operator = &exclusive_or;
+    unisono_ticket* ticket = nullptr;
+    ASSERT_EQ(unisono_sparse_allreduce(engine, "x", UNISONO_I64, 1000, 1, UNISONO_I32, &index,
+                                       &value, nullptr, &sparse, &ticket),
+              UNISONO_OK) << unisono_last_error();
+    ASSERT_EQ(unisono_wait(ticket, -1), UNISONO_OK) << unisono_last_error();
+    size_t count = 0;
+    ASSERT_EQ(unisono_sparse_count(ticket, &count, nullptr), UNISONO_OK);
+    std::vector<int64_t> at(count), values(count);
+    ASSERT_EQ(unisono_sparse_copy(ticket, at.data(), values.data(), count), UNISONO_OK);
+    for (size_t i = 0; i < count; ++i) EXPECT_EQ(values[i], at[i] == 6 ? 7 : 0);
+    EXPECT_GT(count, 0u);
+    unisono_ticket_free(ticket);
+  });
+}
+
 TEST(CSparse, SaysWhatIsWrong) {
   as_three([](unisono_engine* engine, int) {
     const int32_t index = 5;

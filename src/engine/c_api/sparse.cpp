@@ -45,6 +45,24 @@ Result<unisono_sparse_call> known_sparse_part(const unisono_sparse_call* given) 
   return call;
 }
 
+// A function that is null stays one, for the front door to say so.
+std::shared_ptr<const SparseOperator> operator_from(const unisono_sparse_operator* given) {
+  if (given == nullptr) return nullptr;
+  SparseOperator made{.name = given->name == nullptr ? "" : given->name};
+  void* const context = given->context;
+  if (given->combine != nullptr) {
+    made.combine = [call = given->combine, context](void* into, const void* other, size_t count) {
+      call(into, other, count, context);
+    };
+  }
+  if (given->fill_neutral != nullptr) {
+    made.fill_neutral = [call = given->fill_neutral, context](void* out, size_t count) {
+      call(out, count, context);
+    };
+  }
+  return std::make_shared<const SparseOperator>(std::move(made));
+}
+
 Result<SparseSettings> sparse_settings_from(const unisono_call* call,
                                             const unisono_sparse_call* sparse) {
   auto common = settings_from(call);
@@ -67,8 +85,12 @@ Result<SparseSettings> sparse_settings_from(const unisono_call* call,
                         .top_k = given.top_k,
                         .same_indices = given.same_indices != 0,
                         .refuse_overlap = given.refuse_overlap != 0,
+                        .gather_bits = given.gather_bits,
+                        .user_operator = operator_from(given.user_operator),
                         .on_done = std::move(common->on_done)};
 }
+
+Status no_result() { return wrong("the ticket has no sparse result; wait for it first"); }
 
 int submit_sparse(unisono_engine* engine, const CSparse& given, const unisono_call* call,
                   const unisono_sparse_call* sparse, unisono_ticket** ticket) {
@@ -123,7 +145,7 @@ int unisono_sparse_count(unisono_ticket* ticket, size_t* count, int* dense) {
   return guarded([&]() -> Status {
     if (ticket == nullptr) return null_argument("the ticket");
     const SparseResult result = ticket->ticket.sparse();
-    if (result.memory == nullptr) return wrong("the ticket has no sparse result; wait for it first");
+    if (result.memory == nullptr) return no_result();
     if (count != nullptr) *count = result.count;
     if (dense != nullptr) *dense = result.dense ? 1 : 0;
     return {};
@@ -134,7 +156,7 @@ int unisono_sparse_copy(unisono_ticket* ticket, int64_t* indices, void* values, 
   return guarded([&]() -> Status {
     if (ticket == nullptr) return null_argument("the ticket");
     const SparseResult result = ticket->ticket.sparse();
-    if (result.memory == nullptr) return wrong("the ticket has no sparse result; wait for it first");
+    if (result.memory == nullptr) return no_result();
     if (capacity < result.count) {
       return wrong(cat("there is room for ", capacity, " elements, and the result of '",
                        ticket->ticket.name(), "' has ", result.count,

@@ -56,6 +56,7 @@ Ticket EngineCore::try_submit_sparse(Collective kind, std::string_view name,
   Pending& pending = submission.operations.emplace_back();
   pending.request = std::move(entry->request);
   pending.sparse = std::move(entry->stream);
+  pending.user_operator = settings.user_operator;
   pending.ticket = std::move(ticket);
   // Nothing throws from here on, so that no name is reserved in vain.
   if (auto status = names_.reserve(submission.operations); !status) {

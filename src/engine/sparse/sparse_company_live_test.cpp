@@ -72,6 +72,74 @@ TEST_P(SparseCompany, ARankThatHasJoinedBringsNothing) {
   }, options);
 }
 
+// Of two values the one farther from zero, the first where they are equally far.
+std::shared_ptr<const SparseOperator> farther(std::string name = "farther") {
+  return std::make_shared<const SparseOperator>(SparseOperator{
+      .name = std::move(name),
+      .combine =
+          [](void* into, const void* other, std::size_t count) {
+            auto* a = static_cast<float*>(into);
+            const auto* b = static_cast<const float*>(other);
+            for (std::size_t i = 0; i < count; ++i) {
+              if (std::abs(b[i]) > std::abs(a[i])) a[i] = b[i];
+            }
+          },
+      .fill_neutral = [](void* out, std::size_t count) {
+        std::fill_n(static_cast<float*>(out), count, 0.0f);
+      }});
+}
+
+TEST(SparseOperators, OfTheCallerGoThroughEveryAlgorithm) {
+  for (const int per_host : {0, 2}) {
+    run_ranks(5, [](Engine& engine) {
+      const auto me = static_cast<float>(engine.rank());
+      const std::int64_t indices[] = {3, 9, 20 + engine.rank(), 9};
+      const float values[] = {-me - 1, me + 1, 7, 0.5f};
+      for (const char* algorithm :
+           {"", "dense", "ssar_recursive_double", "ssar_split_allgather", "dsar_split_allgather",
+            "sparse_ring", "identical", "hierarchical"}) {
+        const Ticket ticket = engine.sparse_allreduce<float, std::int64_t>(
+            "x", indices, values, kWhole,
+            {.algorithm = algorithm, .user_operator = farther()});
+        ASSERT_TRUE(ticket.wait().ok()) << ticket.wait().to_string();
+        EXPECT_EQ(elements_of(ticket.sparse().as_pairs()),
+                  (Elements{{3, -5.0f}, {9, 5.0f}, {20, 7.0f}, {21, 7.0f}, {22, 7.0f},
+                            {23, 7.0f}, {24, 7.0f}})) << algorithm;
+      }
+    }, {}, per_host);
+  }
+}
+
+TEST(SparseOperators, OfTheCallerAreComparedAndChecked) {
+  run_ranks(2, [](Engine& engine) {
+    const std::int64_t index[] = {3};
+    const float value[] = {1};
+    const auto reduce = [&](SparseSettings settings) {
+      return engine.sparse_allreduce<float, std::int64_t>("x", index, value, kWhole, settings);
+    };
+    const Status other =
+        reduce({.user_operator = farther(engine.rank() == 0 ? "farther" : "nearer")}).wait();
+    EXPECT_EQ(other.code(), Code::mismatch);
+    EXPECT_NE(other.message().find("operator=nearer"), std::string::npos) << other.message();
+    EXPECT_NE(reduce({.user_operator = farther("")}).refusal().message().find("name"),
+              std::string::npos);
+    const auto empty = std::make_shared<const SparseOperator>(SparseOperator{.name = "empty"});
+    EXPECT_NE(reduce({.user_operator = empty}).refusal().message().find("lacks combine"),
+              std::string::npos);
+    EXPECT_NE(reduce({.algorithm = "oktopk", .allow_loss = true, .user_operator = farther()})
+                  .refusal().message().find("oktopk"), std::string::npos);
+    EXPECT_NE(reduce({.prescale = 2, .user_operator = farther()}).refusal().message().find("scale"),
+              std::string::npos);
+    // A rank that has joined does not have the operator.
+    if (engine.rank() == 0) {
+      const Status alone = reduce({.user_operator = farther()}).wait();
+      EXPECT_EQ(alone.code(), Code::mismatch) << alone.to_string();
+      EXPECT_NE(alone.message().find("joined"), std::string::npos) << alone.message();
+    }
+    ASSERT_TRUE(engine.join_ranks().wait().ok());
+  });
+}
+
 TEST(SparseSets, OnlyMembersTakePart) {
   run_ranks(4, [](Engine& engine) {
     auto set = engine.add_process_set({1, 3});

@@ -26,7 +26,7 @@ inline Elements elements_of(Support support, std::uint64_t seed, int rank, int r
   if (support == Support::none) wanted = 0;
   if (support == Support::one) wanted = 1;
   if (support == Support::many) wanted = static_cast<std::size_t>(length) * 2 / 3;
-  if (support == Support::unequal) wanted = rank % 3 == 0 ? 0 : wanted * static_cast<unsigned>(rank);
+  if (support == Support::unequal) wanted *= rank % 3 == 0 ? 0 : static_cast<unsigned>(rank);
   Elements out;
   for (std::size_t i = 0; i < wanted; ++i) {
     auto index = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(length)));

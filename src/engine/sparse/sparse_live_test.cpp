@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse collectives through whole engines: every algorithm, operator and dtype, all kinds of
 // supports, under every order, over shared memory and over messages.
+#include <cmath>
+
 #include "engine/sparse/sparse_live.hpp"
 #include "move/sparse/sparse.hpp"
 
@@ -107,6 +109,53 @@ TEST(SparseAlgorithms, LossyOnesKeepTheLargestElements) {
       for (const auto& [index, value] : got) {
         EXPECT_EQ(value, 3 * static_cast<float>(100 + index / 7));
       }
+    }
+  }, options);
+}
+
+TEST(SparseAlgorithms, GatheredInFewBitsSumsAreRightOnAverage) {
+  Options options;
+  options.transport = "tcp";
+  run_ranks(3, [](Engine& engine) {
+    constexpr std::int64_t kLength = 5000;
+    std::vector<std::int64_t> indices;
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < kLength; i += 2) {
+      indices.push_back(i);
+      values.push_back(static_cast<float>(i % 100) / 100);
+    }
+    for (const int bits : {2, 4, 8}) {
+      // Sums are at most 2.94, and so is the scale; codes are a level apart.
+      const double level = 2.94 / ((1 << (bits - 1)) - 1);
+      double error = 0;
+      std::size_t elements = 0;
+      for (int step = 0; step < 8; ++step) {
+        const Ticket ticket = engine.sparse_allreduce<float, std::int64_t>(
+            "x", indices, values, kLength,
+            {.op = ReduceOp::sum, .algorithm = "dsar_split_allgather", .allow_loss = true,
+             .gather_bits = bits});
+        ASSERT_TRUE(ticket.wait().ok()) << ticket.wait().to_string();
+        const SparseResult result = ticket.sparse();
+        ASSERT_TRUE(result.dense);
+        for (const auto& [index, value] : elements_of(result)) {
+          const double sum = index % 2 == 0 ? 3.0 * static_cast<double>(index % 100) / 100 : 0.0;
+          ASSERT_LE(std::abs(value - sum), level * 1.001) << "element " << index;
+          if (sum == 0) {
+            ASSERT_EQ(value, 0.0f);
+          }
+          error += value - sum;
+          ++elements;
+        }
+        // The same bits everywhere.
+        std::vector<std::int32_t> most(static_cast<std::size_t>(kLength));
+        std::memcpy(most.data(), result.values.data(), result.values.size());
+        const std::vector<std::int32_t> mine = most;
+        const Ticket all = engine.allreduce<std::int32_t>("most", most, {.op = ReduceOp::max});
+        ASSERT_TRUE(all.wait().ok());
+        EXPECT_EQ(most, mine);
+      }
+      // Five times the deviation of as many independent errors of at most half a level each.
+      EXPECT_LT(std::abs(error), 5 * level / 2 * std::sqrt(static_cast<double>(elements))) << bits;
     }
   }, options);
 }

@@ -7,19 +7,16 @@
 namespace unisono::engine {
 namespace {
 
-SparseResult shown(std::shared_ptr<const stream::Stream> from, ReduceOp op,
-                   std::string_view algorithm) {
+SparseResult shown(std::shared_ptr<const stream::Stream> from) {
   const stream::View view = from->view();
   SparseResult result;
   result.dtype = view.dtype();
-  result.op = op;
   result.length = static_cast<std::int64_t>(view.length);
   result.dense = view.dense;
   result.count = view.nnz();
   if (view.pairs.narrow != nullptr) result.indices32 = {view.pairs.narrow, result.count};
   if (view.pairs.wide != nullptr) result.indices64 = {view.pairs.wide, result.count};
   result.values = from->values();
-  result.algorithm = algorithm;
   result.memory = std::move(from);
   return result;
 }
@@ -27,8 +24,12 @@ SparseResult shown(std::shared_ptr<const stream::Stream> from, ReduceOp op,
 }  // namespace
 
 SparseResult sparse_result(const TicketState& ticket) {
-  return ticket.sparse == nullptr ? SparseResult{}
-                                  : shown(ticket.sparse, ticket.op, ticket.algorithm);
+  if (ticket.sparse == nullptr) return {};
+  SparseResult result = shown(ticket.sparse);
+  result.op = ticket.op;
+  result.user_operator = ticket.user_operator;
+  result.algorithm = ticket.algorithm;
+  return result;
 }
 
 SparseResult sparse_pairs(const SparseResult& dense) {
@@ -39,8 +40,12 @@ SparseResult sparse_pairs(const SparseResult& dense) {
   all.pairs.count = dense.count;
   all.pairs.values = dense.values.data();
   auto few = std::make_shared<stream::Stream>(stream::Stream::copy_of(all));
-  few->sparsify({.op = dense.op});
-  return shown(std::move(few), dense.op, dense.algorithm);
+  few->sparsify({.op = dense.op, .user = dense.user_operator.get()});
+  SparseResult result = shown(std::move(few));
+  result.op = dense.op;
+  result.user_operator = dense.user_operator;
+  result.algorithm = dense.algorithm;
+  return result;
 }
 
 }  // namespace unisono::engine

@@ -7,19 +7,14 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <string>
+#include <cstdint>
 
+#include "unisono/sparse.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono::kernels {
 
-struct UserOperator {
-  std::string name;                         // goes with the data: members must mean the same one
-  // accumulator[i] = accumulator[i] op other[i]; pointers have the alignment of the dtype.
-  std::function<void(void* accumulator, const void* other, std::size_t count)> combine;
-  std::function<void(void* out, std::size_t count)> fill_neutral;
-};
+using UserOperator = SparseOperator;
 
 struct Operator {
   ReduceOp op = ReduceOp::sum;              // average counts as sum; of no user

@@ -17,6 +17,7 @@ void encode_sparse_ask(const SparseAsk& ask, ByteWriter& out) {
   out.put(static_cast<std::uint8_t>((ask.allow_loss ? kAllowLoss : 0) |
                                     (ask.same_indices ? kSameIndices : 0) |
                                     (ask.refuse_overlap ? kRefuseOverlap : 0)));
+  out.put(ask.gather_bits);
   out.put_text(ask.algorithm);
   out.put_text(ask.user_operator);
 }
@@ -32,6 +33,11 @@ SparseAsk decode_sparse_ask(ByteReader& in) {
   ask.same_indices = (flags & kSameIndices) != 0;
   ask.refuse_overlap = (flags & kRefuseOverlap) != 0;
   if (flags > (kAllowLoss | kSameIndices | kRefuseOverlap)) in.fail();
+  ask.gather_bits = in.get<std::uint8_t>();
+  if (ask.gather_bits != 0 && ask.gather_bits != 2 && ask.gather_bits != 4 &&
+      ask.gather_bits != 8) {
+    in.fail();
+  }
   ask.algorithm = in.get_text();
   ask.user_operator = in.get_text();
   return ask;

@@ -25,6 +25,7 @@ struct SparseAsk {
   bool allow_loss = false;
   bool same_indices = false;            // all members have the same ones, most likely
   bool refuse_overlap = false;          // allgather: an index on two members is an error
+  std::uint8_t gather_bits = 0;         // dsar_split_allgather: 2, 4 or 8 of each sum; 0 = all
   std::string algorithm;                // "" = chosen from the counts
   std::string user_operator;            // its name; "" = one of our own
 

@@ -15,8 +15,8 @@ Request sparse_request() {
   r.kind = Collective::sparse_allreduce;
   r.shape = {1000};
   r.sparse = {.nnz = 96, .nnz_sum = 300, .expected = 7, .top_k = 12, .allow_loss = true,
-              .same_indices = true, .refuse_overlap = true, .algorithm = "oktopk",
-              .user_operator = "longest"};
+              .same_indices = true, .refuse_overlap = true, .gather_bits = 4,
+              .algorithm = "oktopk", .user_operator = "longest"};
   return r;
 }
 
@@ -44,6 +44,9 @@ TEST(SparseAsk, WhatCannotBeIsRefused) {
   EXPECT_FALSE(comes_back(request));
   request = sparse_request();
   request.sparse.top_k = 1001;
+  EXPECT_FALSE(comes_back(request));
+  request = sparse_request();
+  request.sparse.gather_bits = 3;
   EXPECT_FALSE(comes_back(request));
   request = sparse_request();
   request.shape = {10, 100};

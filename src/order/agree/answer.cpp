@@ -14,7 +14,9 @@ namespace {
 
 // Whether the request can run although joined members contribute only the neutral element.
 bool runs_without_joined(const Request& request) {
-  if (request.kind == Collective::barrier || traits_of(request.kind).sparse) return true;
+  if (request.kind == Collective::barrier) return true;
+  // Who has joined does not have the operator of a caller.
+  if (traits_of(request.kind).sparse) return request.sparse.user_operator.empty();
   return request.kind == Collective::allreduce &&
          (request.op <= ReduceOp::product || request.op == ReduceOp::adasum);
 }

@@ -139,8 +139,8 @@ Unit& Readiness::merge(Unit& into, Unit& from) {
 
 namespace {
 
-// The counts of a sparse collective: the request says what all so far have, at most and together, and
-// so does the canonical one; then only what members must agree on tells the two apart.
+// The counts of a sparse collective: the request says what all so far have, at most and together,
+// and so does the canonical one; then only what members must agree on tells the two apart.
 void join_counts(Senders who, Request& request, Tensor* tensor) {
   std::uint64_t senders = 0;
   who.each([&](int) { ++senders; });

@@ -49,6 +49,7 @@ std::string sparse_value(const Request& r) {
   if (ask.allow_loss) text += " allow_loss";
   if (ask.same_indices) text += " same_indices";
   if (ask.refuse_overlap) text += " refuse_overlap";
+  if (ask.gather_bits != 0) text += cat(" gather_bits=", static_cast<int>(ask.gather_bits));
   if (!ask.user_operator.empty()) text += cat(" operator=", ask.user_operator);
   return text;
 }

@@ -34,7 +34,7 @@ TEST_P(OrderCountsContract, TheMostAndTheSumAreAgreed) {
     expect_same_logs(n);
     for (int i = 0; i < members; ++i) {
       ASSERT_EQ(n.flat(i).size(), 1u);
-      const Response& response = n.flat(i)[0];
+      const Response response = n.flat(i)[0];
       ASSERT_TRUE(response.error.ok()) << response.error.to_string();
       EXPECT_EQ(response.tensors[0].sparse.nnz, most) << members;
       EXPECT_EQ(response.tensors[0].sparse.nnz_sum, sum) << members;
@@ -89,7 +89,7 @@ TEST_P(OrderCountsContract, JoinedMembersHaveNoElements) {
   n.submit(2, counted(30));
   n.settle();
   ASSERT_EQ(n.flat(1).size(), 1u);
-  const Response& response = n.flat(1)[0];
+  const Response response = n.flat(1)[0];
   ASSERT_TRUE(response.error.ok()) << response.error.to_string();
   EXPECT_EQ(response.absent, (std::vector<std::uint32_t>{1}));
   EXPECT_EQ(response.tensors[0].sparse.nnz, 30u);

@@ -127,6 +127,7 @@ std::uint64_t signature_of(const Request& request, std::span<const std::int64_t>
     const SparseAsk& ask = request.sparse;
     mix(ask.expected);
     mix(ask.top_k);
+    mix(ask.gather_bits);
     mix((ask.allow_loss ? 4u : 0u) | (ask.same_indices ? 2u : 0u) | (ask.refuse_overlap ? 1u : 0u));
     mix(hash_text(ask.algorithm));
     mix(hash_text(ask.user_operator));

@@ -10,6 +10,7 @@
 #include "move/sparse/sparse.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/unpack.hpp"
+#include "run/quantised_slices.hpp"
 
 namespace unisono::run {
 namespace {
@@ -32,13 +33,18 @@ class SparseRun final : public BucketRun {
     UNISONO_CHECK(mine_ != nullptr);
     move::SparseWork work;
     work.dtype = request.dtype;
-    work.op = {.op = request.op};
+    user_operator_ = tensor.pending.user_operator;
+    work.op = {.op = request.op, .user = user_operator_.get()};
     work.mine = mine_->view();
     work.sequence = static_cast<std::uint32_t>(tensor.response->sequence);
     work.overlapped = request.sparse.refuse_overlap ? &overlapped_ : nullptr;
     work.k = request.sparse.top_k;
     algorithm_ = request.kind == Collective::sparse_allgather ? "sparse_allgather" : choose();
     if (algorithm_ == "oktopk") work.memory = remembered(request.name);
+    if (algorithm_ == "dsar_split_allgather" && request.sparse.gather_bits != 0) {
+      slices_.emplace(request.sparse.gather_bits, request.name, tensor.response->sequence);
+      work.codec = &*slices_;
+    }
     machine_ = request.kind == Collective::sparse_allgather
                    ? move::make_sparse_allgather(next_context(), std::move(work), result_)
                    : move::make_sparse_allreduce(algorithm_, next_context(), std::move(work),
@@ -63,12 +69,18 @@ class SparseRun final : public BucketRun {
                                   *context_.members);
     what.length = static_cast<std::uint64_t>(request.elements());
     what.value_bytes = size_of(request.dtype);
-    what.partials = kernels::Operator{.op = request.op}.has_partials(request.dtype);
+    const bool user = user_operator_ != nullptr;
+    what.partials = !user && kernels::Operator{.op = request.op}.has_partials(request.dtype);
     what.count = ask.same_indices ? cost::identical_supports(what.length, k)
                                   : cost::uniform_supports(what.length, k, n);
     what.k = ask.top_k != 0 ? static_cast<double>(ask.top_k) : static_cast<double>(ask.most());
+    if (ask.gather_bits != 0) {
+      what.gathered_bytes_per_value = QuantisedSlices::bytes_per_value(ask.gather_bits);
+    }
     const auto candidates = cost::choose_sparse(
-        what, {.topk = ask.allow_loss, .supports_may_agree = ask.same_indices},
+        what,
+        {.topk = ask.allow_loss && !user, .codec = ask.gather_bits != 0, .user_operator = user,
+         .supports_may_agree = ask.same_indices},
         measured ? context_.network->costs : cost::typical_costs());
     return candidates.front().algorithm;
   }
@@ -97,6 +109,7 @@ class SparseRun final : public BucketRun {
     ticket.sparse = std::make_shared<const stream::Stream>(std::move(result_));
     ticket.algorithm = algorithm_;
     ticket.op = request.op;
+    ticket.user_operator = user_operator_;
   }
 
   Status outcome(const Tensor& tensor) const override {
@@ -109,6 +122,8 @@ class SparseRun final : public BucketRun {
   }
 
   std::shared_ptr<const stream::Stream> mine_;
+  std::shared_ptr<const SparseOperator> user_operator_;  // outlives the machine
+  std::optional<QuantisedSlices> slices_;   // outlives the machine
   stream::Stream result_;
   std::string_view algorithm_;
   bool overlapped_ = false;

@@ -98,7 +98,7 @@ def print_rows(found: dict, peer: list[float]) -> None:
                  and row["algorithm"] == "ring"), None)
     for row in rows:
         name = f"{'dense ' if row['collective'] == 'allreduce' else ''}{row['algorithm']}"
-        if row["ran"] not in ("", row["algorithm"]):
+        if row["ran"] not in ("", row["algorithm"].split("+")[0]):
             name += f" ({row['ran']})"
         by_bytes = by_model = "     -"
         if ring and row["predicted_bytes"]:

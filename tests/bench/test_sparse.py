@@ -21,6 +21,7 @@ ROW = {"impl", "algorithm", "transport", "collective", "dtype", "ranks", "bytes"
        "p10_us", "p90_us", "repetitions", "checked", "over_dense"}
 EXACT = ["dense", "ssar_recursive_double", "ssar_split_allgather", "dsar_split_allgather",
          "sparse_ring", "sparse_allgather"]
+PACKED = [f"dsar_split_allgather+qsgd:{bits}" for bits in (8, 4, 2)]
 
 
 def run(*words, **more):
@@ -43,7 +44,8 @@ def test_all_algorithms_are_measured_and_their_sums_checked(ranks, transport):
     rows = found["results"]
     assert [row["algorithm"] for row in rows if row["collective"] == "allreduce"] == ["ring", "auto"]
     sparse = {row["algorithm"]: row for row in rows if row["collective"] == "sparse_allreduce"}
-    assert {"auto", *EXACT} <= sparse.keys()
+    assert {"auto", *EXACT, *PACKED} <= sparse.keys()
+    assert [sparse[name]["codec"] for name in PACKED] == ["qsgd:8", "qsgd:4", "qsgd:2"]
     for row in rows:
         assert "refused" not in row, row
         assert ROW <= row.keys() and row["checked"] and row["repetitions"] == 2
@@ -51,9 +53,8 @@ def test_all_algorithms_are_measured_and_their_sums_checked(ranks, transport):
         assert row["median_us"] > 0
 
 
-# The dense gather of a split and the plain one do not depend on what ranks have in common.
 @pytest.mark.parametrize("algorithm", ["ssar_recursive_double", "ssar_split_allgather",
-                                       "dsar_split_allgather", "sparse_ring"])
+                                       "dsar_split_allgather", "sparse_ring", PACKED[1]])
 @pytest.mark.parametrize("support", ["uniform", "zipf", "identical", "disjoint"])
 def test_what_is_sent_is_what_the_closed_form_counts(algorithm, support):
     found = results_of("-np", 3, "--transport", "tcp", "--algorithm", algorithm, "--support", support,

@@ -263,6 +263,8 @@ std::vector<SparseMethod> known_sparse_methods() {
   std::vector<SparseMethod> out{{"auto"}};
   for (const move::SparseRow& row : move::sparse_algorithm_table()) {
     out.push_back({std::string(row.name)});
+    if (row.name != "dsar_split_allgather") continue;
+    for (const int bits : {8, 4, 2}) out.push_back({std::string(row.name), bits});
   }
   return out;
 }

@@ -38,6 +38,8 @@ TEST(SparseArguments, WithoutAnyThereIsOneVectorAndEveryAlgorithm) {
                            "dsar_split_allgather", "sparse_ring", "sparse_allgather", "oktopk"}) {
     EXPECT_THAT(parsed.settings.methods, Contains(SparseMethod{name}));
   }
+  EXPECT_THAT(parsed.settings.methods, Contains(SparseMethod{"dsar_split_allgather", 4}));
+  EXPECT_EQ((SparseMethod{"dsar_split_allgather", 4}).name(), "dsar_split_allgather+qsgd:4");
 }
 
 TEST(SparseArguments, SizesTypesSupportsAndDensitiesAreMultiplied) {

@@ -65,8 +65,9 @@ class SparseExchange final : public Exchange {
     SparseSettings settings;
     settings.op = ReduceOp::sum;
     settings.algorithm = method_.algorithm == "auto" || gathers ? "" : method_.algorithm;
-    settings.allow_loss = method_.algorithm == "oktopk";
-    settings.top_k = settings.allow_loss ? inputs_.shape.nnz : 0;
+    settings.allow_loss = method_.algorithm == "oktopk" || method_.gather_bits > 0;
+    settings.top_k = method_.algorithm == "oktopk" ? inputs_.shape.nnz : 0;
+    settings.gather_bits = method_.gather_bits;
     const SparseOperand mine{.dtype = inputs_.what.dtype,
                              .index_dtype = DType::u32,
                              .count = inputs_.indices().size(),
@@ -85,7 +86,8 @@ class SparseExchange final : public Exchange {
       return Status(Code::corrupted, cat("the result is a vector of ", result.length, " ",
                                          name_of(result.dtype)));
     }
-    const Allowance allowance{.largest = method_.algorithm == "oktopk", .levels = 0};
+    const int levels = method_.gather_bits > 0 ? (1 << (method_.gather_bits - 1)) - 1 : 0;
+    const Allowance allowance{.largest = method_.algorithm == "oktopk", .levels = levels};
     return inputs_.oracle.check({result.dense, result.indices32, result.values}, inputs_.round(),
                                 allowance);
   }

@@ -89,6 +89,7 @@ std::string sparse_json(const SparseBenchSettings& settings, const Machine& mach
     const SparseBenchInput& input = results.inputs[static_cast<std::size_t>(row.input)];
     ordered_json entry{{"impl", "unisono"},
                        {"algorithm", row.name()},
+                       {"codec", row.codec.empty() ? "none" : row.codec},
                        {"transport", results.transport},
                        {"collective", row.collective},
                        {"dtype", input.dtype},

@@ -17,9 +17,10 @@ namespace unisono::tools {
 // A way to reduce sparse vectors: an algorithm, and what the dense part of it travels as.
 struct SparseMethod {
   std::string algorithm;                     // "auto": the engine chooses
-  std::string codec = {};                    // of the gather of dsar_split_allgather; "": none
+  int gather_bits = 0;                       // of the gather of dsar_split_allgather; 0: all
 
-  std::string name() const { return codec.empty() ? algorithm : cat(algorithm, "+", codec); }
+  std::string codec() const { return gather_bits == 0 ? "" : cat("qsgd:", gather_bits); }
+  std::string name() const { return gather_bits == 0 ? algorithm : cat(algorithm, "+", codec()); }
   friend bool operator==(const SparseMethod&, const SparseMethod&) = default;
 };
 

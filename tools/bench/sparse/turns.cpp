@@ -61,6 +61,7 @@ struct Way {
   SparseBenchRow row;
   std::unique_ptr<Exchange> exchange;
   Engine* engine = nullptr;
+  int gather_bits = 0;
   int warmup = 0, calls = 1;
   std::vector<double> times_us;              // of this rank
   double sent = 0;                           // by this rank in one call
@@ -129,7 +130,8 @@ class SparseTurns {
       way.row.input = number;
       way.row.collective = collective;
       way.row.algorithm = method.algorithm;
-      way.row.codec = method.codec;
+      way.row.codec = method.codec();
+      way.gather_bits = method.gather_bits;
       way.warmup = settings_.warmup >= 0 ? settings_.warmup : kWarmup;
       return way;
     };
@@ -147,7 +149,7 @@ class SparseTurns {
     for (const SparseMethod& method : settings_.methods) {
       Way& way = add("sparse_allreduce", method);
       way.engine = &engine_;
-      way.row.lossy = lossy(method.algorithm) || !method.codec.empty();
+      way.row.lossy = lossy(method.algorithm) || method.gather_bits > 0;
       way.exchange = sparse_exchange(engine_, name(way), method, inputs);
     }
     return ways;
@@ -283,13 +285,15 @@ class SparseTurns {
     way.row.data_bytes_most = most;
     way.row.dense_result = way.exchange->dense_result();
     way.row.ran = way.row.dense() && results_.shares_memory ? "shared memory" : way.exchange->ran();
-    if (engine_.rank() == 0) predict(way.row, inputs, expected);
+    if (engine_.rank() == 0) predict(way.row, way.gather_bits, inputs, expected);
     return {};
   }
 
-  void predict(SparseBenchRow& row, const SparseInputs& inputs, const cost::UnionCount& expected) {
+  void predict(SparseBenchRow& row, int gather_bits, const SparseInputs& inputs,
+               const cost::UnionCount& expected) {
     const PredictedNetwork network = network_of(engine_);
-    const PredictedVector vector{inputs.what.length, inputs.shape.nnz, inputs.what.dtype};
+    const PredictedVector vector{inputs.what.length, inputs.shape.nnz, inputs.what.dtype,
+                                 gather_bits};
     if (row.dense()) {
       const Predicted all = predicted_dense(row.ran, vector, network);
       row.predicted_bytes = row.counted_bytes = all.bytes;

@@ -34,6 +34,10 @@ Predicted predicted_sparse(const std::string& algorithm, const PredictedVector& 
   what.count = count;
   what.k = static_cast<double>(vector.nnz);
   what.estimates = false;                   // as in all steps but one of many
+  if (vector.gather_bits > 0) {
+    // And a scale for each 1,024.
+    what.gathered_bytes_per_value = vector.gather_bits / 8.0 + 4.0 / 1024;
+  }
   return {cost::sent_by_sparse(algorithm, what) / network.layout.n,
           1e6 * cost::predict_sparse(algorithm, what, network.costs)};
 }

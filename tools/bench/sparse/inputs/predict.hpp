@@ -25,6 +25,7 @@ struct Predicted {
 struct PredictedVector {
   std::uint64_t length = 0, nnz = 0;
   DType dtype = DType::f32;
+  int gather_bits = 0;                      // of each sum in a dense gather; 0: all
 };
 
 // Nothing for a name that has no closed form.

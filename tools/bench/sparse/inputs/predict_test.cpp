@@ -31,6 +31,11 @@ TEST(SparsePrediction, BytesAreThoseOfTheClosedForms) {
   EXPECT_NEAR(over("ssar_split_allgather"), 19.4, 0.05);
   EXPECT_NEAR(over("sparse_ring"), 14.6, 0.05);
   EXPECT_NEAR(over("dsar_split_allgather"), 1.98, 0.005);
+  PredictedVector four_bits = kVector;
+  four_bits.gather_bits = 4;
+  const double packed =
+      predicted_sparse("dsar_split_allgather", four_bits, uniform, eight_hosts()).bytes;
+  EXPECT_NEAR(dense / packed, 14.5, 0.05);
 }
 
 TEST(SparsePrediction, EveryAlgorithmHasAFormAndOtherNamesHaveNone) {

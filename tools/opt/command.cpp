@@ -36,6 +36,13 @@ Status put_text(const std::string& path, const std::string& text) {
   return Status(Code::invalid_argument, cat(path, ": cannot be written"));
 }
 
+// Shows how far a file is read.
+opt::ReadProgress reading_of(ProgressBar& bar, const std::string& path) {
+  return [&bar, path](double done, std::string_view doing) {
+    bar.show(done, cat(doing, " ", path));
+  };
+}
+
 // What all ranks do; rank 0 prints.
 class Training {
  public:
@@ -49,7 +56,9 @@ class Training {
                                     .cache = asked_.cache,
                                     .threads = asked_.train.threads,
                                     .labels = {},
-                                    .width = 0});
+                                    .width = 0,
+                                    .progress = reading_of(bar_, asked_.data)});
+    bar_.clear();
     if (!data.ok()) return data.status();
     std::optional<opt::Dataset> held;
     if (!asked_.held.empty()) {
@@ -57,7 +66,9 @@ class Training {
                                       .cache = {},
                                       .threads = asked_.train.threads,
                                       .labels = data->labels,
-                                      .width = data->rows.width});
+                                      .width = data->rows.width,
+                                      .progress = reading_of(bar_, asked_.held)});
+      bar_.clear();
       if (!read.ok()) return read.status();
       held = std::move(*read);
     }
@@ -120,7 +131,9 @@ int train_model(const OptArguments& asked) {
 int predict_labels(const OptArguments& asked) {
   auto model = opt::read_model(asked.model);
   if (!model.ok()) return opt_failed(model.status());
-  auto read = opt::read_part(asked.data, {}, asked.train.threads);
+  ProgressBar bar(!asked.quiet);
+  auto read = opt::read_part(asked.data, {}, asked.train.threads, reading_of(bar, asked.data));
+  bar.clear();
   if (!read.ok()) return opt_failed(read.status());
   const opt::Rows& rows = read->rows;
   Prediction prediction{rows.size(), 0, std::nullopt};

@@ -3,6 +3,7 @@
 #include "opt/data/dataset.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "opt/data/file/cache.hpp"
@@ -42,7 +43,7 @@ Result<Found> find_part(const LoadSettings& settings, Part part) {
     if (cached.status().code() != Code::unavailable) found.note = cached.status().message();
     found.uncached = stamp.value();
   }
-  auto text = read_part(settings.path, part, settings.threads);
+  auto text = read_part(settings.path, part, settings.threads, settings.progress);
   if (!text.ok()) return text.status();
   found.part = std::move(*text);
   return found;
@@ -87,10 +88,26 @@ void narrow(Rows& rows, std::uint32_t width) {
   rows.width = width;
 }
 
+// Lines of one thread, slice by slice, so that how far all threads are can be told meanwhile.
+std::optional<BadLine> parse_slices(std::string_view lines, std::uint64_t offset, ReadPart& out,
+                                    const std::function<void(std::size_t)>& parsed) {
+  constexpr std::size_t kSlice = std::size_t{4} << 20;
+  reserve_for(lines, out.rows);
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::string_view slice = cut_lines(lines, at, std::min(at + kSlice, lines.size()));
+    auto bad = parse_lines(slice, offset + at, out.rows, out.labels);
+    if (bad) return bad;
+    at += slice.size();
+    parsed(slice.size());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-Result<ReadPart> read_part(const std::string& path, Part part, int threads) {
-  const auto text = text_of_part(path, part);
+Result<ReadPart> read_part(const std::string& path, Part part, int threads,
+                           const ReadProgress& progress) {
+  const auto text = text_of_part(path, part, progress);
   if (!text.ok()) return text.status();
   const std::string_view lines = text.value().lines;
   Workers workers(std::max(threads, 1));
@@ -98,12 +115,17 @@ Result<ReadPart> read_part(const std::string& path, Part part, int threads) {
   std::vector<ReadPart> read(pieces);
   std::vector<std::optional<BadLine>> bad(pieces);
   reserve_for(lines, read.front().rows);    // the others are appended to these
+  std::atomic<std::size_t> done = 0;
   workers.run([&](int index) {
     const auto i = static_cast<std::size_t>(index);
     const std::string_view own =
         cut_lines(lines, lines.size() * i / pieces, lines.size() * (i + 1) / pieces);
     const auto before = static_cast<std::uint64_t>(own.data() - lines.data());
-    bad[i] = parse_lines(own, text.value().offset + before, read[i].rows, read[i].labels);
+    bad[i] = parse_slices(own, text.value().offset + before, read[i], [&](std::size_t parsed) {
+      const std::size_t so_far = done += parsed;
+      if (i > 0 || !progress) return;       // the first is the caller's own thread
+      progress(static_cast<double>(so_far) / static_cast<double>(lines.size()), "reading");
+    });
   });
   for (const std::optional<BadLine>& each : bad) {
     if (each) return bad_line(path, *each);

@@ -23,11 +23,13 @@ struct LoadSettings {
   // are left out, since their weights are 0.
   std::optional<LabelPair> labels;
   std::uint32_t width = 0;
+  ReadProgress progress;                    // of this rank's part
 };
 
 // What one process reads of a file, before labels are mapped. invalid_argument: FILE:LINE:COLUMN
 // and the reason.
-Result<ReadPart> read_part(const std::string& path, Part part, int threads);
+Result<ReadPart> read_part(const std::string& path, Part part, int threads,
+                           const ReadProgress& progress = {});
 
 // Collective.
 Result<Dataset> load(Engine& engine, const LoadSettings& settings);

@@ -8,7 +8,10 @@
 #include <zlib.h>
 #endif
 
-#include "opt/data/file/cache.hpp"
+#include <algorithm>
+#include <limits>
+
+#include "opt/data/file/cache_format.hpp"
 #include "opt/data/generate.hpp"
 #include "opt/job/workers.hpp"
 #include "opt/testing/ranks.hpp"
@@ -51,6 +54,29 @@ TEST(Dataset, AnyNumberOfPartsAndThreadsReadsEveryLineOnce) {
       }
       expect_equal(joined, whole);
       EXPECT_EQ(joined.width, whole.width);
+    }
+  }
+}
+
+TEST(Dataset, HowFarALargeFileIsReadIsTold) {
+  const Folder folder;
+  std::string text;
+  while (text.size() < std::size_t{10} << 20) text += "1 1:1 5:0.25\n-1 3:7\n";
+  const std::string path = folder.file("large.svm", text);
+  for (const int threads : {1, 3}) {
+    std::vector<double> told;
+    const auto read = read_part(path, {}, threads, [&](double done, std::string_view doing) {
+      EXPECT_EQ(doing, "reading");
+      told.push_back(done);
+    });
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read.value().rows.size(), text.size() / 20 * 2);
+    EXPECT_GE(told.size(), 1u);
+    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+    EXPECT_LE(told.back(), 1);
+    if (threads == 1) {
+      EXPECT_EQ(told.size(), 3u) << "slices of 4 MiB";
+      EXPECT_EQ(told.back(), 1);
     }
   }
 }
@@ -165,6 +191,41 @@ TEST(Cache, ThatIsDamagedIsRefusedAtEveryByte) {
   EXPECT_EQ(read_cache(cache, stamp.value(), {}).status().code(), Code::corrupted);
 }
 
+TEST(Cache, WithRightChecksumsAndWrongNumbersIsRefused) {
+  const Folder folder;
+  const auto refused = [&](const CacheHeader& asked, const Rows& rows) {
+    CacheHeader header = asked;
+    header.parts = 1;
+    header.payload = payload_checksum(rows);
+    header.header = own_checksum(header);
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    bytes.append(reinterpret_cast<const char*>(rows.begins.data()), rows.begins.size() * 8);
+    bytes.append(reinterpret_cast<const char*>(rows.columns.data()), rows.columns.size() * 4);
+    bytes.append(reinterpret_cast<const char*>(rows.values.data()), rows.values.size() * 4);
+    bytes.append(reinterpret_cast<const char*>(rows.labels.data()), rows.labels.size() * 4);
+    return read_cache(folder.file("cache", bytes), {}, {}).status().code() == Code::corrupted;
+  };
+  Rows rows{{0, 2}, {0, 1}, {1, 2}, {1}, 2};
+  CacheHeader header;
+  header.rows = 1;
+  header.nonzeros = 2;
+  header.width = 2;
+  EXPECT_FALSE(refused(header, rows));
+  CacheHeader wraps = header;               // so many rows that their bytes wrap around
+  wraps.rows += std::uint64_t{1} << 62;
+  EXPECT_TRUE(refused(wraps, rows));
+  CacheHeader wide = header;
+  wide.width += std::uint64_t{1} << 32;
+  EXPECT_TRUE(refused(wide, rows));
+  rows.columns = {1, 0};
+  EXPECT_TRUE(refused(header, rows)) << "columns must ascend";
+  rows.columns = {0, 2};
+  EXPECT_TRUE(refused(header, rows)) << "and lie within the width";
+  rows.columns = {0, 1};
+  rows.values[1] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(refused(header, rows)) << "values are finite";
+}
+
 TEST(Generate, WritesTheSameFileWhateverTheThreads) {
   const Folder folder;
   for (const int threads : {1, 3}) {
@@ -217,6 +278,12 @@ TEST(Packed, FilesAreReadAsTheirTextIs) {
     }
     expect_equal(joined, whole);
   }
+  std::vector<std::string> doing;
+  ASSERT_TRUE(read_part(path, {}, 1, [&](double done, std::string_view what) {
+    EXPECT_LE(done, 1);
+    if (doing.empty() || doing.back() != what) doing.emplace_back(what);
+  }).ok());
+  EXPECT_THAT(doing, ElementsAre("unpacking", "reading"));
 }
 
 TEST(Packed, ABadLineHasItsNumberInTheText) {

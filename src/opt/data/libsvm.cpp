@@ -24,6 +24,15 @@ std::string word_at(const char* at, const char* end) {
   return stop == at ? "the end of the line" : text_of("\"", std::string_view(at, stop), "\"");
 }
 
+// Grows by half at least, so that text read slice by slice is not copied for every slice.
+template <typename T>
+void make_room(std::vector<T>& values, std::size_t more) {
+  const std::size_t wanted = values.size() + more;
+  if (wanted > values.capacity()) {
+    values.reserve(std::max(wanted, values.capacity() + values.capacity() / 2));
+  }
+}
+
 // Reads the lines of one range; knows where the line that it reads begins.
 class Reader {
  public:
@@ -153,10 +162,10 @@ void reserve_for(std::string_view lines, Rows& rows) {
         more * static_cast<double>(std::count(head.begin(), head.end(), mark)) + 64);
   };
   const std::size_t pairs = expected(':'), ends = expected('\n');
-  rows.columns.reserve(rows.columns.size() + pairs);
-  rows.values.reserve(rows.values.size() + pairs);
-  rows.labels.reserve(rows.labels.size() + ends);
-  rows.begins.reserve(rows.begins.size() + ends);
+  make_room(rows.columns, pairs);
+  make_room(rows.values, pairs);
+  make_room(rows.labels, ends);
+  make_room(rows.begins, ends);
 }
 
 std::optional<BadLine> parse_lines(std::string_view lines, std::uint64_t offset, Rows& rows,

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "opt/data/number.hpp"
 #include "opt/job/checksum.hpp"
@@ -120,7 +121,8 @@ Result<LinearModel> parse_model(std::string_view text) {
   const std::uint64_t width = std::uint64_t{features} + intercept;
   if (count > width) return bad("more weights than features");
   model.intercept = intercept == 1;
-  model.weights.resize(width);
+  // Memory for all of them is asked for when the checksum has said that the file is whole.
+  std::vector<std::pair<std::uint64_t, float>> found;
   std::uint64_t last = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t index = 0;
@@ -129,7 +131,7 @@ Result<LinearModel> parse_model(std::string_view text) {
     if (!read_two(line, index, weight)) return bad("no index and weight");
     if (index <= last || index > width) return bad("the index does not ascend, or is too large");
     if (!std::isfinite(weight)) return bad("the weight is not finite");
-    model.weights[index - 1] = weight;
+    found.emplace_back(index - 1, weight);
     last = index;
   }
   const std::size_t end = lines.offset();
@@ -137,6 +139,8 @@ Result<LinearModel> parse_model(std::string_view text) {
   if (!read_number(lines.after("checksum"), checksum)) return bad("the checksum is missing");
   if (checksum != checksum_of(text.data(), end, 0)) return bad("the checksum is wrong");
   if (lines.next(line)) return bad("something follows the checksum");
+  model.weights.resize(width);
+  for (const auto& [column, weight] : found) model.weights[column] = weight;
   return model;
 }
 

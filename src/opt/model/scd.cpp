@@ -12,13 +12,9 @@
 // average, since the problem is convex; sparse rows leave the changes nearly whole.
 #include <algorithm>
 
-#include "opt/exchange/registry.hpp"
 #include "opt/job/agree.hpp"
-#include "opt/job/random.hpp"
-#include "opt/job/text.hpp"
 #include "opt/model/columns.hpp"
-#include "opt/model/pipeline.hpp"
-#include "opt/model/solver.hpp"
+#include "opt/model/stepped.hpp"
 
 namespace unisono::opt {
 namespace {
@@ -30,11 +26,10 @@ struct Changes {
   std::vector<float> values;
 };
 
-class Scd final : public Solver {
+class Scd final : public SteppedSolver {
  public:
   Scd(Engine& engine, const Dataset& data, const SolverSettings& settings, Workers& workers)
-      : engine_(engine), data_(data), settings_(settings), workers_(workers),
-        weights_(data.rows.width) {}
+      : SteppedSolver(engine, data, settings, workers) {}
 
   Status prepare() {
     auto all = gather_rows(engine_, data_.rows);
@@ -59,40 +54,22 @@ class Scd final : public Solver {
     const double overlap = static_cast<double>(row_max) * settings_.coordinates /
                            static_cast<double>(std::max<std::uint64_t>(used, 1));
     damping_ = 1 + (engine_.size() - 1) * std::min(1.0, overlap);
-    auto exchange = make_exchange(engine_, settings_.exchange, data_.rows.width,
-                                  std::min<double>(settings_.coordinates,
-                                                   static_cast<double>(longest_)));
-    if (!exchange.ok()) return exchange.status();
-    exchange_ = std::move(*exchange);
-    return {};
+    return choose_exchange(std::min<double>(settings_.coordinates, static_cast<double>(longest_)));
   }
 
   Result<EpochCost> run_epoch(int epoch, const SolverProgress& progress) override {
-    const Stopwatch watch;
-    const std::uint64_t bytes_before = exchange_->bytes();
-    Random random(mixed(mixed(settings_.seed, static_cast<std::uint64_t>(engine_.rank())),
-                        static_cast<std::uint64_t>(epoch)));
-    random.shuffle(own_);
-    EpochCost cost;
-    cost.steps = (longest_ + settings_.coordinates - 1) / settings_.coordinates;
-    Pipeline<int> pipeline(*exchange_, settings_.async,
-                           [&](const Total& sum, int) { apply(sum); });
-    for (std::uint64_t i = 0; i < cost.steps; ++i) {
-      Changes& mine = changes_[i % 2];
-      propose(i, mine);
-      cost.nonzeros += mine.indices.size();
-      if (Status bad = pipeline.push({mine.indices, mine.values}, 0); !bad.ok()) return bad;
-      progress(static_cast<double>(i) / static_cast<double>(cost.steps));
-    }
-    if (Status bad = pipeline.drain(); !bad.ok()) return bad;
-    cost.bytes = exchange_->bytes() - bytes_before;
-    cost.communication_s = pipeline.communication_s();
-    cost.compute_s = watch.seconds() - cost.communication_s;
-    return cost;
+    shuffle(own_, epoch);
+    const std::uint64_t steps = (longest_ + settings_.coordinates - 1) / settings_.coordinates;
+    return run_steps<int>(
+        steps, progress,
+        [&](std::uint64_t i, double) -> std::pair<SparseView, int> {
+          Changes& mine = changes_[i % 2];
+          propose(i, mine);
+          return {{mine.indices, mine.values}, 0};
+        },
+        [&](const Total& sum, int) { apply(sum); });
   }
 
-  const Weights& weights() const override { return weights_; }
-  std::string_view exchange() const override { return exchange_->name(); }
   double rate() const override { return 0; }
 
  private:
@@ -174,10 +151,6 @@ class Scd final : public Solver {
     });
   }
 
-  Engine& engine_;
-  const Dataset& data_;
-  const SolverSettings settings_;
-  Workers& workers_;
   Columns columns_;
   std::vector<double> margins_;             // of the rows kept, without their labels
   std::vector<std::uint32_t> own_, taken_;
@@ -185,17 +158,13 @@ class Scd final : public Solver {
   double damping_ = 1;
   Changes changes_[2];
   std::vector<std::pair<std::uint32_t, float>> others_;
-  Weights weights_;
-  std::unique_ptr<Exchange> exchange_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Solver>> make_scd(Engine& engine, const Dataset& data,
                                          const SolverSettings& settings, Workers& workers) {
-  auto scd = std::make_unique<Scd>(engine, data, settings, workers);
-  if (Status bad = scd->prepare(); !bad.ok()) return bad;
-  return std::unique_ptr<Solver>(std::move(scd));
+  return prepared<Scd>(engine, data, settings, workers);
 }
 
 }  // namespace unisono::opt

@@ -9,13 +9,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "opt/exchange/registry.hpp"
 #include "opt/job/agree.hpp"
-#include "opt/job/random.hpp"
 #include "opt/job/text.hpp"
 #include "opt/model/gradient.hpp"
-#include "opt/model/pipeline.hpp"
-#include "opt/model/solver.hpp"
+#include "opt/model/stepped.hpp"
 
 namespace unisono::opt {
 namespace {
@@ -56,11 +53,11 @@ double agreement_of(const Rows& rows) {
   return value;
 }
 
-class Sgd final : public Solver {
+class Sgd final : public SteppedSolver {
  public:
   Sgd(Engine& engine, const Dataset& data, const SolverSettings& settings, Workers& workers)
-      : engine_(engine), data_(data), settings_(settings), workers_(workers),
-        gradient_(data.rows, workers), weights_(data.rows.width), order_(data.rows.size()) {
+      : SteppedSolver(engine, data, settings, workers), gradient_(data.rows, workers),
+        order_(data.rows.size()) {
     std::iota(order_.begin(), order_.end(), 0u);
     const std::uint64_t longest = *std::max_element(data.rows_of.begin(), data.rows_of.end());
     steps_ = std::max<std::uint64_t>(1, (longest + settings.batch - 1) / settings.batch);
@@ -77,40 +74,20 @@ class Sgd final : public Solver {
     double nonzeros[1] = {static_cast<double>(
         gradient_.of(batch_of(0), weights_, settings_.loss).indices.size())};
     if (Status bad = sum_over_ranks(engine_, nonzeros); !bad.ok()) return bad;
-    auto exchange = make_exchange(engine_, settings_.exchange, data_.rows.width,
-                                  nonzeros[0] / engine_.size());
-    if (!exchange.ok()) return exchange.status();
-    exchange_ = std::move(*exchange);
-    return {};
+    return choose_exchange(nonzeros[0] / engine_.size());
   }
 
   Result<EpochCost> run_epoch(int epoch, const SolverProgress& progress) override {
-    const Stopwatch watch;
-    const std::uint64_t bytes_before = exchange_->bytes();
-    Random random(mixed(mixed(settings_.seed, static_cast<std::uint64_t>(engine_.rank())),
-                        static_cast<std::uint64_t>(epoch)));
-    random.shuffle(order_);
-    EpochCost cost;
-    cost.steps = steps_;
-    Pipeline<SgdStep> pipeline(*exchange_, settings_.async,
-                               [&](const Total& sum, const SgdStep& step) { apply(sum, step); });
-    for (std::uint64_t i = 0; i < cost.steps; ++i) {
-      const double so_far = static_cast<double>(i) / static_cast<double>(cost.steps);
-      const SparseView mine = gradient_.of(batch_of(i), weights_, settings_.loss);
-      cost.nonzeros += mine.indices.size();
-      const SgdStep step{rate_at(settings_.rate, epoch + so_far), rows_in(i)};
-      if (Status bad = pipeline.push(mine, step); !bad.ok()) return bad;
-      progress(so_far);
-    }
-    if (Status bad = pipeline.drain(); !bad.ok()) return bad;
-    cost.bytes = exchange_->bytes() - bytes_before;
-    cost.communication_s = pipeline.communication_s();
-    cost.compute_s = watch.seconds() - cost.communication_s;
-    return cost;
+    shuffle(order_, epoch);
+    return run_steps<SgdStep>(
+        steps_, progress,
+        [&](std::uint64_t i, double done) -> std::pair<SparseView, SgdStep> {
+          return {gradient_.of(batch_of(i), weights_, settings_.loss),
+                  {rate_at(settings_.rate, epoch + done), rows_in(i)}};
+        },
+        [&](const Total& sum, const SgdStep& step) { apply(sum, step); });
   }
 
-  const Weights& weights() const override { return weights_; }
-  std::string_view exchange() const override { return exchange_->name(); }
   double rate() const override { return settings_.rate.rate; }
 
  private:
@@ -160,24 +137,16 @@ class Sgd final : public Solver {
     });
   }
 
-  Engine& engine_;
-  const Dataset& data_;
-  SolverSettings settings_;
-  Workers& workers_;
   Gradient gradient_;
-  Weights weights_;
   std::vector<std::uint32_t> order_;
   std::uint64_t steps_ = 1;                 // of an epoch
-  std::unique_ptr<Exchange> exchange_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Solver>> make_sgd(Engine& engine, const Dataset& data,
                                          const SolverSettings& settings, Workers& workers) {
-  auto sgd = std::make_unique<Sgd>(engine, data, settings, workers);
-  if (Status bad = sgd->prepare(); !bad.ok()) return bad;
-  return std::unique_ptr<Solver>(std::move(sgd));
+  return prepared<Sgd>(engine, data, settings, workers);
 }
 
 }  // namespace unisono::opt

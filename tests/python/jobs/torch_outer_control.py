@@ -8,7 +8,7 @@ import torch
 
 import unisono
 import unisono.torch as hvd
-from checks import check, raises, run_all
+from checks import Skip, check, raises, run_all
 from torch_outer_support import (RANK, SIZE, adam, anchors, close, flat, local_step, made, model,
                                  same_everywhere, train)
 from unisono.torch import outer
@@ -196,6 +196,27 @@ def a_rank_outside_of_the_set_stays_local():
                    for each in hvd.allgather_object(flat(net), process_set=some))
     assert (optimizer.stats()["outer_steps"] == 0) == outside
     hvd.remove_process_set(some)
+
+
+@check
+def gradients_within_a_host_and_outer_steps_between_hosts():
+    if SIZE != 4:
+        raise Skip("two hosts of two ranks each are four")
+    hosts = [hvd.add_process_set(ranks) for ranks in ([0, 1], [2, 3])]
+    between = [hvd.add_process_set(ranks) for ranks in ([0, 2], [1, 3])]
+    net = model()
+    inner = hvd.DistributedOptimizer(adam(net), net.named_parameters(),
+                                     process_set=hosts[RANK // 2])
+    optimizer = outer.OuterOptimizer(inner, net.named_parameters(), steps=3,
+                                     process_set=between[RANK % 2])
+    train(net, optimizer, 2)
+    values = hvd.allgather_object(flat(net))
+    assert torch.equal(values[0], values[1]) and torch.equal(values[2], values[3])
+    assert not torch.equal(values[0], values[2])
+    train(net, optimizer, 4, first=2)
+    assert same_everywhere(flat(net))
+    for process_set in hosts + between:
+        hvd.remove_process_set(process_set)
 
 
 @check

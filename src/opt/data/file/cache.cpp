@@ -9,38 +9,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
-#include <type_traits>
 
+#include "opt/data/file/cache_format.hpp"
 #include "opt/job/checksum.hpp"
 #include "opt/job/text.hpp"
 
 namespace unisono::opt {
 namespace {
-
-constexpr std::uint64_t kMagic = 0x31534F52534E55ull;  // "UNSROS1" in memory, backwards elsewhere
-constexpr std::uint64_t kVersion = 1;
-
-struct CacheHeader {
-  std::uint64_t magic = kMagic, version = kVersion;
-  FileStamp source;
-  std::uint64_t part = 0, parts = 0, rows = 0, nonzeros = 0, width = 0;
-  std::uint64_t payload = 0;                // checksum of what follows
-  std::uint64_t header = 0;                 // checksum of all above
-};
-static_assert(std::is_trivially_copyable_v<CacheHeader>);
-
-std::uint64_t own_checksum(const CacheHeader& header) {
-  return checksum_of(&header, offsetof(CacheHeader, header), 0);
-}
-
-std::uint64_t payload_checksum(const Rows& rows) {
-  std::uint64_t sum = checksum_of(rows.begins.data(), rows.begins.size() * 8, 0);
-  sum = checksum_of(rows.columns.data(), rows.columns.size() * 4, sum);
-  sum = checksum_of(rows.values.data(), rows.values.size() * 4, sum);
-  return checksum_of(rows.labels.data(), rows.labels.size() * 4, sum);
-}
 
 class File {
  public:
@@ -78,10 +56,22 @@ class File {
   int descriptor_;
 };
 
+bool ascends_below(std::span<const std::uint32_t> columns, std::uint32_t width) {
+  const auto not_above = [](std::uint32_t a, std::uint32_t b) { return a >= b; };
+  return std::adjacent_find(columns.begin(), columns.end(), not_above) == columns.end() &&
+         (columns.empty() || columns.back() < width);
+}
+
+// A checksum tells of damage, not of who wrote the file.
 Status check_shape(const Rows& rows, const std::string& path) {
   bool fits = rows.begins.front() == 0 && rows.begins.back() == rows.columns.size() &&
               std::is_sorted(rows.begins.begin(), rows.begins.end());
-  for (const std::uint32_t column : rows.columns) fits = fits && column < rows.width;
+  for (std::size_t i = 0; fits && i < rows.size(); ++i) {
+    fits = ascends_below(rows.row(i).columns, rows.width);
+  }
+  const auto finite = [](float value) { return std::isfinite(value); };
+  fits = fits && std::all_of(rows.values.begin(), rows.values.end(), finite) &&
+         std::all_of(rows.labels.begin(), rows.labels.end(), finite);
   return fits ? Status() : Status(Code::corrupted, text_of(path, ": its rows do not fit together"));
 }
 
@@ -141,7 +131,7 @@ Result<Rows> read_cache(const std::string& path, const FileStamp& source, Part p
   struct stat about {};
   CacheHeader header;
   if (::fstat(file.get(), &about) != 0 || !file.read(&header, sizeof header) ||
-      header.magic != kMagic || header.version != kVersion ||
+      header.magic != kCacheMagic || header.version != kCacheVersion ||
       header.header != own_checksum(header)) {
     return Status(Code::corrupted, text_of(path, ": this is no cache, or a damaged one"));
   }
@@ -154,10 +144,13 @@ Result<Rows> read_cache(const std::string& path, const FileStamp& source, Part p
     return Status(Code::mismatch, text_of(path, ": the cache holds part ", header.part, " of ",
                                           header.parts));
   }
-  const std::uint64_t expected = sizeof header + 8 + header.rows * 12 + header.nonzeros * 8;
-  if (static_cast<std::uint64_t>(about.st_size) != expected) {
-    return Status(Code::corrupted, text_of(path, ": the cache has ", about.st_size, " bytes, not ",
-                                           expected));
+  // Compared one by one first, because their sum may not fit into 64 bits.
+  const auto bytes = static_cast<std::uint64_t>(about.st_size);
+  if (header.rows > bytes / 12 || header.nonzeros > bytes / 8 || header.width > UINT32_MAX ||
+      bytes != sizeof header + 8 + header.rows * 12 + header.nonzeros * 8) {
+    return Status(Code::corrupted,
+                  text_of(path, ": the cache has ", bytes, " bytes, which are not those of ",
+                          header.rows, " rows with ", header.nonzeros, " entries"));
   }
   Rows rows;
   rows.width = static_cast<std::uint32_t>(header.width);

@@ -69,9 +69,27 @@ std::uint64_t share_begin(std::uint64_t size, int index, int count) {
   return size / parts * i + size % parts * i / parts;
 }
 
-Result<Text> whole_unpacked(std::string_view packed) {
+// Tells how far unpacking is, in one of so many passes over the file.
+class UnpackProgress {
+ public:
+  UnpackProgress(const ReadProgress& progress, std::size_t bytes, int passes)
+      : progress_(progress), bytes_(static_cast<double>(bytes)), passes_(passes) {}
+  void tell(int pass, std::size_t left) const {
+    if (!progress_) return;
+    progress_((pass + 1 - static_cast<double>(left) / bytes_) / passes_, "unpacking");
+  }
+
+ private:
+  const ReadProgress& progress_;
+  const double bytes_;
+  const int passes_;
+};
+
+Result<Text> whole_unpacked(std::string_view packed, const ReadProgress& progress) {
+  const UnpackProgress told(progress, packed.size(), 1);
   auto text = std::make_shared<std::string>();
-  const Status bad = unpack(packed, [&](std::string_view piece) {
+  const Status bad = unpack(packed, [&](std::string_view piece, std::size_t left) {
+    told.tell(0, left);
     text->append(piece);
     return true;
   });
@@ -80,9 +98,11 @@ Result<Text> whole_unpacked(std::string_view packed) {
 }
 
 // What lies in [begin - 1, end) and the rest of its last line, of a stream of pieces.
-Result<Text> part_unpacked(std::string_view packed, Part part) {
+Result<Text> part_unpacked(std::string_view packed, Part part, const ReadProgress& progress) {
+  const UnpackProgress told(progress, packed.size(), 2);
   std::uint64_t size = 0;
-  Status bad = unpack(packed, [&](std::string_view piece) {
+  Status bad = unpack(packed, [&](std::string_view piece, std::size_t left) {
+    told.tell(0, left);
     size += piece.size();
     return true;
   });
@@ -92,7 +112,8 @@ Result<Text> part_unpacked(std::string_view packed, Part part) {
   const std::uint64_t from = begin == 0 ? 0 : begin - 1;
   auto text = std::make_shared<std::string>();
   std::uint64_t at = 0;
-  bad = unpack(packed, [&](std::string_view piece) {
+  bad = unpack(packed, [&](std::string_view piece, std::size_t left) {
+    told.tell(1, left);
     const std::uint64_t piece_begin = at;
     at += piece.size();
     if (at <= from) return true;
@@ -111,12 +132,13 @@ Result<Text> part_unpacked(std::string_view packed, Part part) {
 
 }  // namespace
 
-Result<Text> text_of_part(const std::string& path, Part part) {
+Result<Text> text_of_part(const std::string& path, Part part, const ReadProgress& progress) {
   auto mapping = std::make_shared<Mapping>();
   if (Status bad = mapping->open(path); !bad.ok()) return bad;
   const std::string_view text = mapping->text();
   if (is_packed(text)) {
-    auto unpacked = part.count == 1 ? whole_unpacked(text) : part_unpacked(text, part);
+    auto unpacked = part.count == 1 ? whole_unpacked(text, progress)
+                                    : part_unpacked(text, part, progress);
     if (!unpacked.ok()) {
       return Status(unpacked.status().code(), text_of(path, ": ", unpacked.status().message()));
     }
@@ -131,14 +153,14 @@ Result<std::uint64_t> line_at(const std::string& path, std::uint64_t offset) {
   Mapping mapping;
   if (Status bad = mapping.open(path); !bad.ok()) return bad;
   std::uint64_t line = 1, left = offset;
-  const auto count = [&](std::string_view piece) {
+  const auto count = [&](std::string_view piece, std::size_t) {
     piece = piece.substr(0, left);
     line += static_cast<std::uint64_t>(std::count(piece.begin(), piece.end(), '\n'));
     left -= piece.size();
     return left > 0;
   };
   if (!is_packed(mapping.text())) {
-    count(mapping.text());
+    count(mapping.text(), 0);
   } else if (Status bad = unpack(mapping.text(), count); !bad.ok()) {
     return bad;
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,7 +27,11 @@ struct Text {
   std::shared_ptr<const void> memory;       // what `lines` looks at
 };
 
-Result<Text> text_of_part(const std::string& path, Part part);
+// Told now and then while a file is read: how much of what is being done is done, from 0 to 1, and
+// what that is. Called by the thread that asked for the file.
+using ReadProgress = std::function<void(double done, std::string_view doing)>;
+
+Result<Text> text_of_part(const std::string& path, Part part, const ReadProgress& progress = {});
 
 // Which line of the file, from 1, begins at an offset of its text. Reads all that comes before.
 Result<std::uint64_t> line_at(const std::string& path, std::uint64_t offset);

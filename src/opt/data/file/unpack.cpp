@@ -33,7 +33,7 @@ struct Inflater {
 
 bool can_unpack() { return true; }
 
-Status unpack(std::string_view packed, const std::function<bool(std::string_view)>& take) {
+Status unpack(std::string_view packed, const TakeUnpacked& take) {
   Inflater inflater;
   if (!inflater.ready) return Status(Code::out_of_memory, "no memory to unpack gzip");
   z_stream& stream = inflater.stream;
@@ -47,7 +47,7 @@ Status unpack(std::string_view packed, const std::function<bool(std::string_view
     const int result = ::inflate(&stream, Z_NO_FLUSH);
     packed.remove_prefix(given - stream.avail_in);
     const std::size_t got = kPieceBytes - stream.avail_out;
-    if (got > 0 && !take({piece.get(), got})) return {};
+    if (got > 0 && !take({piece.get(), got}, packed.size())) return {};
     if (result == Z_STREAM_END) {
       if (packed.empty()) return {};
       if (::inflateReset(&stream) != Z_OK) return Status(Code::internal, "zlib cannot begin again");
@@ -71,7 +71,7 @@ namespace unisono::opt {
 
 bool can_unpack() { return false; }
 
-Status unpack(std::string_view, const std::function<bool(std::string_view)>&) {
+Status unpack(std::string_view, const TakeUnpacked&) {
   return Status(Code::unavailable,
                 "the file is packed by gzip and unisono was built without zlib; unpack it first "
                 "(gunzip), or install zlib (Debian or Ubuntu: apt-get install zlib1g-dev) and "

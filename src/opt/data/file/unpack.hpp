@@ -10,8 +10,11 @@
 
 namespace unisono::opt {
 
+// A piece of the text, and how many packed bytes are left after it. False: no more is wanted.
+using TakeUnpacked = std::function<bool(std::string_view piece, std::size_t left)>;
+
 // Gives the text piece by piece, until it ends or `take` returns false. A file may hold several
 // members of gzip one after the other. corrupted: it is damaged or cut off; unavailable: no zlib.
-Status unpack(std::string_view packed, const std::function<bool(std::string_view)>& take);
+Status unpack(std::string_view packed, const TakeUnpacked& take);
 
 }  // namespace unisono::opt

@@ -33,7 +33,7 @@ struct CollectiveTraits {
   bool fuses = false;         // several tensors may travel in one bucket
   bool opens_team = false;    // members set slots of their boards aside for it
   bool about_sets = false;    // adds or removes a process set
-  bool sparse = false;        // indices and values, as many as each member has; has calls of its own
+  bool sparse = false;        // indices and values, as many as a member has; with calls of its own
   NamesRanks names_ranks = NamesRanks::none;
 
   // Whether responses carry a number for every member: its rows, or its board slots.

@@ -9,8 +9,8 @@
 #include "cost/sparse_algorithms.hpp"
 #include "move/sparse/sparse.hpp"
 #include "run/kinds/kinds.hpp"
+#include "run/kinds/quantised_slices.hpp"
 #include "run/kinds/unpack.hpp"
-#include "run/quantised_slices.hpp"
 
 namespace unisono::run {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// The dense slices of a split allreduce in 2, 4 or 8 bits an element: codes of kernels/quantise, and
+// The dense slices of a split allreduce in 2, 4 or 8 bits an element: codes of kernels/quantise and
 // a scale for every 1,024 elements of a slice. Random numbers hang on the tensor's name, its place
 // in the order, the owner and the element of the slice, so that no two steps round alike and all
 // members decode the same. float32 only. Thread: the one that drives the engine.

@@ -24,6 +24,7 @@ unisono\._core\.(Engine|Identity|Options|Settings|ThreadWorld|Ticket)
 # Classes that are made by the engine only inherit an __init__ that takes anything and refuses it.
 unisono\._core\.(Engine|Identity|Ticket)\.__init__
 # Free and static functions are objects of nanobind's, not of Python's function type.
+unisono\._core\.(canonical_codec|redistribute_codec_states)
 unisono\._core\.(published_addresses|split_groups|Engine\.join|Options\.from_environment|Options\.keys)
 # How nanobind finds the C++ type of an enumeration.
 unisono\._core\.(Collective|ReduceOp)\.__nb_enum__

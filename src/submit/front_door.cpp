@@ -100,6 +100,10 @@ Status check_packable(const Operation& operation, const Settings& settings, cons
     return wrong(operation, cat("codec '", codec.text(), "' is for sums and averages, not ",
                                 name_of(settings.op)));
   }
+  if (codec.feedback && is_made_up(operation.name)) {
+    return wrong(operation, cat("codec '", codec.text(), "' keeps what was not sent by the name of "
+                                "the tensor; give it one"));
+  }
   if (element_count(operation.shape).value_or(0) > UINT32_MAX) {
     return wrong(operation, cat("codec '", codec.text(), "' takes up to 4294967295 elements; send "
                                 "the tensor in parts"));

@@ -141,6 +141,10 @@ TEST(FrontDoor, RulesByNameComeAfterTheCallAndBeforeTheJob) {
   // What nobody asked for by itself is left out where it does not suit.
   EXPECT_EQ(codec("conv1.weight", {}, DType::i32), "");
   EXPECT_EQ(codec("fc", {.op = ReduceOp::max}), "");
+  EXPECT_EQ(codec("allreduce.noname.7"), "qsgd:8");
+  Operation unnamed = tensor(Collective::allreduce);
+  unnamed.name = "allreduce.noname.7";
+  EXPECT_NE(refusal(unnamed, {.codec = "ef|qsgd:4"}).find("give it one"), std::string::npos);
 }
 
 TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {

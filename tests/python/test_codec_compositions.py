@@ -99,7 +99,7 @@ def test_rules_by_name_hold_where_a_call_says_nothing():
 def test_a_refusal_says_where_and_what_to_write(codec, text):
     def body(engine):
         with pytest.raises(unisono.InvalidArgument, match=text):
-            engine.allreduce(np.ones(4, np.float32), codec=codec)
+            engine.allreduce(np.ones(4, np.float32), name="x", codec=codec)
 
     ranks.as_threads(1, body)
     with pytest.raises(unisono.InvalidArgument, match=text):

@@ -66,6 +66,32 @@ TEST(CApi, CodecsApply) {
   });
 }
 
+TEST(CApi, WhatCodecsKeepIsSavedAndLoaded) {
+  as_ranks([](unisono_engine* engine, int) {
+    unisono_call call = unisono_call_init();
+    call.codec = "ef|topk:8:1";
+    const auto step = [&] {
+      std::vector<float> data = {4, 3, 2, 0, 0, 0, 0, 0};
+      EXPECT_EQ(allreduce(engine, "kept", data, &call), UNISONO_OK) << unisono_last_error();
+      return data;
+    };
+    step();
+    std::size_t needed = 0;
+    ASSERT_EQ(unisono_codec_state(engine, nullptr, 0, &needed), UNISONO_OK);
+    std::vector<char> state(needed);
+    ASSERT_EQ(unisono_codec_state(engine, state.data(), needed, nullptr), UNISONO_OK);
+    const std::vector<float> first = step(), second = step();
+    EXPECT_NE(first, second);
+    ASSERT_EQ(unisono_barrier(engine, 0), UNISONO_OK);
+    ASSERT_EQ(unisono_load_codec_state(engine, state.data(), needed), UNISONO_OK);
+    ASSERT_EQ(unisono_barrier(engine, 0), UNISONO_OK);
+    EXPECT_EQ(step(), first);
+    EXPECT_EQ(unisono_load_codec_state(engine, state.data(), needed - 1),
+              UNISONO_INVALID_ARGUMENT);
+    EXPECT_EQ(unisono_load_codec_state(engine, nullptr, 1), UNISONO_INVALID_ARGUMENT);
+  });
+}
+
 struct Heard {
   std::atomic<int> calls{0}, code{-1};
 };

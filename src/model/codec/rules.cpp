@@ -7,6 +7,10 @@
 
 namespace unisono {
 
+bool is_made_up(std::string_view name) {
+  return name.find(".noname.") != std::string_view::npos;
+}
+
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
   while (n < name.size()) {

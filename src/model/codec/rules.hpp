@@ -31,6 +31,9 @@ class CodecRules {
   std::vector<CodecRule> rules_;
 };
 
+// Whether the name was made up because the caller gave none; another one comes with every call.
+bool is_made_up(std::string_view name);
+
 bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace unisono

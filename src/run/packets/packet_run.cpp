@@ -5,12 +5,14 @@
 // with nothing of what its codec keeps touched. Outputs are written at the end, so a failure leaves
 // them as they were.
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <new>
 
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
+#include "model/codec/rules.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/packets/exchange.hpp"
 
@@ -120,7 +122,10 @@ class PacketRun final : public BucketRun {
       if (skipped(i) || tensor.out_count == 0) continue;
       const std::string name = kept_name(tensor);
       if (codec_.feedback) use.tensors.insert(name);
-      work.tensors.push_back({source_of(tensor), &memory.feedback.of(name), sum_of(tensor)});
+      // A name that never comes again keeps nothing.
+      encode::TensorMemory* kept =
+          is_made_up(name) ? &forgotten_.emplace_back() : &memory.feedback.of(name);
+      work.tensors.push_back({source_of(tensor), kept, sum_of(tensor)});
       memories_.push_back(work.tensors.back().memory);
       bytes_ += tensor.request->bytes();
     }
@@ -164,6 +169,7 @@ class PacketRun final : public BucketRun {
   BufferPool::Buffer sums_;
   encode::CodecMemory own_memory_;          // where the engine has none
   std::vector<encode::TensorMemory*> memories_;
+  std::deque<encode::TensorMemory> forgotten_;
   std::size_t bytes_ = 0;
   bool uses_memory_ = false;                // counts as under way
   std::unique_ptr<Exchange> exchange_;

@@ -24,6 +24,7 @@ unisono\._core\.(Engine|Identity|Options|Settings|SparseResult|SparseSettings|Th
 # Classes that are made by the engine only inherit an __init__ that takes anything and refuses it.
 unisono\._core\.(Engine|Identity|SparseResult|Ticket)\.__init__
 # Free and static functions are objects of nanobind's, not of Python's function type.
+unisono\._core\.(canonical_codec|redistribute_codec_states)
 unisono\._core\.(published_addresses|split_groups|Engine\.join|Options\.from_environment|Options\.keys)
 unisono\._core\.(sparse_result|submit_sparse)
 # How nanobind finds the C++ type of an enumeration.

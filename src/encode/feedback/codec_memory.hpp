@@ -21,6 +21,14 @@ class CodecMemory {
   Feedback feedback;
   int under_way = 0;                        // buckets that point into the feedback
 
+  // A bucket points into what is kept under a name until it gives that back. Operations of one name may
+  // be on their way together, since persistent ones hold no name: the second has a memory of its own.
+  std::string claim(std::string name) {
+    while (!claimed_.insert(name).second) name += kAgain;
+    return name;
+  }
+  void give_back(const std::string& name) { claimed_.erase(name); }
+
   struct Use {
     CodecReport report;
     std::set<std::string, std::less<>> tensors;  // whose residuals count
@@ -40,6 +48,9 @@ class CodecMemory {
   }
 
  private:
+  static constexpr char kAgain = '\x1e';     // in no name that people write
+
+  std::set<std::string> claimed_;
   std::map<std::string, Use, std::less<>> uses_;
 };
 

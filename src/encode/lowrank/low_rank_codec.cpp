@@ -82,6 +82,8 @@ class LowRankCodec final : public PacketCodec {
     if (memory.factor.size() != matrix.right(rank)) {
       memory.factor.resize(matrix.right(rank));
       first_factor(hash_text(source.tensor), memory.factor.size(), memory.factor.data());
+    } else {
+      renew_factor(hash_text(source.tensor), matrix.columns, rank, memory.factor.data());
     }
     float* right = memory.factor.data();
     left_factor(matrix, rank, m, right, left.data());

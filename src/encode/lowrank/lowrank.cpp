@@ -38,6 +38,18 @@ void first_factor(std::uint64_t seed, std::size_t count, float* right) {
   for (std::size_t i = 0; i < count; ++i) right[i] = static_cast<float>(rng.uniform() * 2 - 1);
 }
 
+void renew_factor(std::uint64_t seed, std::size_t columns, std::size_t rank, float* right) {
+  for (std::size_t k = 0; k < rank; ++k) {
+    bool null = true;
+    for (std::size_t c = 0; c < columns && null; ++c) null = right[c * rank + k] == 0.0F;
+    if (!null) continue;
+    Rng rng(seed + k);
+    for (std::size_t c = 0; c < columns; ++c) {
+      right[c * rank + k] = static_cast<float>(rng.uniform() * 2 - 1);
+    }
+  }
+}
+
 void left_factor(Matrix matrix, std::size_t rank, const float* m, const float* right,
                  float* left) {
   for (std::size_t r = 0; r < matrix.rows; ++r) {

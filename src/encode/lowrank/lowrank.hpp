@@ -29,6 +29,9 @@ bool has_low_rank(Matrix matrix, std::size_t rank);
 
 // Where there was no step before; the same for the same seed.
 void first_factor(std::uint64_t seed, std::size_t count, float* right);
+// A column that is null, after a step whose gradient was null or of a lower rank, would stay so for
+// ever: such columns begin anew, the same for the same seed.
+void renew_factor(std::uint64_t seed, std::size_t columns, std::size_t rank, float* right);
 void left_factor(Matrix matrix, std::size_t rank, const float* m, const float* right, float* left);
 // Columns that are null, or depend on those before, become null.
 void orthonormalise(std::size_t rows, std::size_t rank, float* left);

@@ -216,6 +216,64 @@ TEST(Packed, TheJobsCodecAndItsRulesHoldWhereACallSaysNothing) {
   }, options);
 }
 
+// A layer that is not used in a step, or of which one sample has been seen.
+TEST(Packed, FactorsOfANullOrThinGradientComeBack) {
+  constexpr std::size_t kRows = 30, kColumns = 40, kCount = kRows * kColumns;
+  std::mutex mutex;
+  std::vector<double> in(kCount, 0), out(kCount, 0), kept(kCount, 0);
+  run_ranks(2, [&](Engine& engine) {
+    for (int step = 0; step < 40; ++step) {
+      Floats data(kCount, 0.0F);
+      if (step == 1) {
+        for (std::size_t i = 0; i < kCount; ++i) data[i] = i % kColumns == 3 ? 1.0F : 0.0F;
+      } else if (step > 1) {
+        data = random_gradient(kCount, engine.rank(), 7);
+      }
+      {
+        const std::lock_guard lock(mutex);
+        for (std::size_t i = 0; i < kCount; ++i) in[i] += static_cast<double>(data[i]);
+      }
+      Operation operation{.kind = Collective::allreduce, .name = "layer",
+                          .shape = {kRows, kColumns}, .input = data.data(), .output = data.data()};
+      ASSERT_TRUE(
+          engine.submit(operation, {.op = ReduceOp::sum, .codec = "ef|powersgd:2"}).wait().ok());
+      if (engine.rank() != 0) continue;
+      for (std::size_t i = 0; i < kCount; ++i) out[i] += static_cast<double>(data[i]);
+    }
+    const Floats residual = engine.take_residual("layer").value();
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < kCount; ++i) kept[i] += static_cast<double>(residual[i]);
+  });
+  double sent = 0, given = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    ASSERT_NEAR(in[i], out[i] + kept[i], 1e-3) << i;
+    sent += out[i] * out[i];
+    given += in[i] * in[i];
+  }
+  EXPECT_GT(sent, given / 4);
+}
+
+// Persistent operations hold no name, so two of one name may be on their way together.
+TEST(Packed, OperationsOfOneNameDoNotShareWhatIsKept) {
+  run_ranks(2, [](Engine& engine) {
+    for (const char* codec : {"ef|qsgd:4", "ef|topk:512:4", "ef|powersgd:1"}) {
+      Floats a(3000, 1.0F), b(700, 2.0F);
+      const Settings settings{.op = ReduceOp::sum, .codec = codec};
+      auto first = engine.prepare({.name = "g", .shape = {30, 100}, .input = a.data(),
+                                   .output = a.data()}, settings);
+      auto second = engine.prepare({.name = "g", .shape = {7, 100}, .input = b.data(),
+                                    .output = b.data()}, settings);
+      ASSERT_TRUE(first && second) << codec;
+      for (int step = 0; step < 5; ++step) {
+        const Ticket one = first->start(), two = second->start();
+        ASSERT_TRUE(one.wait().ok() && two.wait().ok()) << codec;
+        std::fill(a.begin(), a.end(), 1.0F);
+        std::fill(b.begin(), b.end(), 2.0F);
+      }
+    }
+  });
+}
+
 TEST(Packed, PlannedStepsCarryThemToo) {
   Options options;
   options.order = "topo";

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/data/text.hpp"
 #include "cost/sparse_algorithms.hpp"
+#include "model/codec/rules.hpp"
 #include "move/sparse/sparse.hpp"
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/quantised_slices.hpp"
@@ -85,14 +86,10 @@ class SparseRun final : public BucketRun {
     return candidates.front().algorithm;
   }
 
-  // Members that have run the same steps remember the same, and forget alike.
+  // Members that have run the same steps remember the same. A name that never comes again has nothing
+  // to remember.
   move::TopkMemory* remembered(const std::string& name) const {
-    constexpr std::size_t kRememberedMax = 4096;
-    if (context_.topk == nullptr) return nullptr;
-    if (context_.topk->size() >= kRememberedMax && !context_.topk->contains(name)) {
-      context_.topk->clear();
-    }
-    return &(*context_.topk)[name];
+    return context_.topk == nullptr || is_made_up(name) ? nullptr : &(*context_.topk)[name];
   }
 
   void deliver() override {

@@ -32,7 +32,8 @@ struct ExchangeWork {
   std::vector<PackedTensor> tensors;        // not empty, nor any of them
   std::function<move::MoveContext()> next_context;
   std::string_view algorithm;               // that was asked for
-  const cost::Network* network = nullptr;   // null: typical figures
+  const cost::Network* network = nullptr;   // null: ranks on one host
+  bool measured = false;                    // else typical figures stand for the network's
   const Members* members = nullptr;
 
   std::size_t n() const { return static_cast<std::size_t>(members->count()); }

@@ -66,6 +66,8 @@ class LowRankExchange final : public Exchange {
       if (right.size() != matrix.right(rank())) {
         right.resize(matrix.right(rank()));
         encode::first_factor(hash_text(tensor.source.tensor), right.size(), right.data());
+      } else {
+        encode::renew_factor(hash_text(tensor.source.tensor), matrix.columns, rank(), right.data());
       }
       if (own != nullptr) {
         encode::left_factor(matrix, rank(), own, right.data(), left_.data() + at);

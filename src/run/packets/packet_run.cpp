@@ -19,6 +19,8 @@
 namespace unisono::run {
 namespace {
 
+constexpr char kSetMark = '\x1f';           // in no name that people write
+
 class PacketRun final : public BucketRun {
  public:
   PacketRun(RunParts parts, const CodecSpec& codec)
@@ -26,7 +28,9 @@ class PacketRun final : public BucketRun {
         codec_(codec) {}
 
   ~PacketRun() override {
-    if (uses_memory_) end_use();            // it failed on the way
+    if (!uses_memory_) return;              // else it failed on the way
+    const std::lock_guard lock(codec_memory().mutex);
+    end_use(codec_memory());
   }
 
   Status start() override {
@@ -89,7 +93,8 @@ class PacketRun final : public BucketRun {
   }
   // Sets other than the world have tensors of their own.
   std::string kept_name(const Tensor& tensor) const {
-    return bucket_.set == 0 ? tensor.request->name : cat(bucket_.set, "/", tensor.request->name);
+    return bucket_.set == 0 ? tensor.request->name
+                            : cat(kSetMark, bucket_.set, "/", tensor.request->name);
   }
 
   std::unique_ptr<move::CollectiveMachine> next_machine() {
@@ -105,33 +110,40 @@ class PacketRun final : public BucketRun {
   encode::CodecMemory& codec_memory() {
     return context_.codecs != nullptr ? *context_.codecs : own_memory_;
   }
-  void end_use() {
-    const std::lock_guard lock(codec_memory().mutex);
-    --codec_memory().under_way;
+  void end_use(encode::CodecMemory& memory) {
+    --memory.under_way;
+    for (const std::string& name : claimed_) memory.give_back(name);
+    uses_memory_ = false;
   }
 
   void begin_exchange(encode::CodecMemory& memory) {
     ExchangeWork work{.codec = codec_, .tensors = {},
                       .next_context = [this] { return next_context(); },
                       .algorithm = algorithm_of(*context_.options), .network = context_.network,
+                      .measured = context_.network != nullptr && context_.network->usable &&
+                                  !context_.options->deterministic,
                       .members = context_.members};
     auto& use = memory.use_of(codec_.text());
+    ++memory.under_way;
+    uses_memory_ = true;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Tensor& tensor = tensors_[i];
       if (skipped(i)) ++use.report.skipped;
       if (skipped(i) || tensor.out_count == 0) continue;
-      const std::string name = kept_name(tensor);
-      if (codec_.feedback) use.tensors.insert(name);
       // A name that never comes again keeps nothing.
-      encode::TensorMemory* kept =
-          is_made_up(name) ? &forgotten_.emplace_back() : &memory.feedback.of(name);
+      encode::TensorMemory* kept = nullptr;
+      if (is_made_up(tensor.request->name)) {
+        kept = &forgotten_.emplace_back();
+      } else {
+        const std::string& name = claimed_.emplace_back(memory.claim(kept_name(tensor)));
+        if (codec_.feedback) use.tensors.insert(name);
+        kept = &memory.feedback.of(name);
+      }
       work.tensors.push_back({source_of(tensor), kept, sum_of(tensor)});
       memories_.push_back(work.tensors.back().memory);
       bytes_ += tensor.request->bytes();
     }
-    if (work.tensors.empty()) return;
-    ++memory.under_way;
-    uses_memory_ = true;
+    if (work.tensors.empty()) return end_use(memory);
     exchange_ = make_exchange(std::move(work));
   }
 
@@ -144,8 +156,7 @@ class PacketRun final : public BucketRun {
     report.packed_bytes += exchange_->packed_bytes();
     report.exchange = exchange_->describe();
     // Before anybody hears that it is done: who does may save what is kept.
-    --memory.under_way;
-    uses_memory_ = false;
+    end_use(memory);
   }
 
   void deliver() override {
@@ -170,6 +181,7 @@ class PacketRun final : public BucketRun {
   encode::CodecMemory own_memory_;          // where the engine has none
   std::vector<encode::TensorMemory*> memories_;
   std::deque<encode::TensorMemory> forgotten_;
+  std::vector<std::string> claimed_;        // names of what is kept
   std::size_t bytes_ = 0;
   bool uses_memory_ = false;                // counts as under way
   std::unique_ptr<Exchange> exchange_;

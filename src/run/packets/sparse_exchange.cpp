@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "base/data/text.hpp"
 #include "cost/sparse_algorithms.hpp"
@@ -116,8 +117,9 @@ class SparseExchange final : public Exchange {
     mine_.keep(all);
   }
 
-  // From what all members know: how many elements each of them picks where it has the tensors. A
-  // threshold says nothing about that.
+  // From what all members know: how many elements each of them picks where it has the tensors, once
+  // it is warm; members whose states were loaded from elsewhere may not be equally warm. A threshold
+  // says nothing about that.
   void choose() {
     if (work_.codec.pick == CodecPick::threshold) {
       algorithm_ = "ssar_split_allgather";
@@ -129,7 +131,7 @@ class SparseExchange final : public Exchange {
       const std::size_t count = tensor.source.count;
       const auto picks = encode::picks_at(work_.codec, work_.codec.bucket != 0 ? work_.codec.bucket
                                                                               : count,
-                                          tensor.memory->steps);
+                                          std::numeric_limits<std::uint32_t>::max());
       k += static_cast<double>(work_.codec.bucket == 0
                                    ? picks
                                    : kernels::bucket_picks(count, work_.codec.bucket, picks));
@@ -146,8 +148,7 @@ class SparseExchange final : public Exchange {
       what.gathered_bytes_per_value =
           static_cast<double>(form.bytes(kernels::kQuantiseBucket)) / kernels::kQuantiseBucket;
     }
-    const cost::Costs costs =
-        work_.network != nullptr ? work_.network->costs : cost::typical_costs();
+    const cost::Costs costs = work_.measured ? work_.network->costs : cost::typical_costs();
     const auto found = cost::choose_sparse(what, {.codec = quantises}, costs);
     algorithm_ = std::string(found.front().algorithm);
     why_ = cat("the shortest of ", found.size(), " predictions for ", k, " of ", what.length,

@@ -120,7 +120,7 @@ void expect_codecs_where_allowed(const std::map<std::string, std::string>& codec
     }
     some |= first.starts_with("large") && !codec.empty();
   }
-  EXPECT_TRUE(some) << "half of 64 KiB takes a millisecond less";
+  EXPECT_TRUE(some) << "half of 64 KiB takes five milliseconds less";
 }
 
 class PlanMethodsLive : public testing::TestWithParam<int> {};
@@ -130,12 +130,14 @@ TEST_P(PlanMethodsLive, CodecsAreChosenWhereTheyAreAllowedAndHelp) {
   std::barrier<> all(kMethodRanks);
   std::mutex mutex;
   std::vector<std::string> said;
+  Options options = slow_network(GetParam());
+  options.emulate = "alpha=50us,beta=150ns";  // ranks that wait for a core lose less than codecs save
   run_tcp_ranks(kMethodRanks, [&](Engine& engine) {
     MethodSteps steps(engine);
     for (int i = 0; i < 25; ++i) steps.run();
     expect_codecs_where_allowed(agreed_codecs(engine, all, mutex, said));
     all.arrive_and_wait();
-  }, slow_network(GetParam()));
+  }, options);
 }
 
 TEST_P(PlanMethodsLive, NothingIsEncodedWhereSumsMustBeTheSameInEveryRun) {

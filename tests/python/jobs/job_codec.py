@@ -14,7 +14,8 @@ from torch.nn.parallel import DistributedDataParallel
 import unisono
 import unisono.torch as hvd
 from checks import check, run_all
-from process_group_support import everyone, mine, same, start
+from process_group_support import RANK, SIZE, everyone, mine, same, start
+from unisono.torch import outer
 
 EMPTY = 16  # bytes of a state of codecs that have kept nothing
 
@@ -49,6 +50,44 @@ def the_hook_keeps_by_parameter():
     unisono.barrier()
     unisono.load_codec_state(kept()[:8] + bytes(8))
     unisono.barrier()
+
+
+@check
+def what_the_library_adds_up_itself_is_not_encoded():
+    norm, whole = hvd.SyncBatchNorm(600), torch.nn.BatchNorm1d(600)
+    rows = torch.randn(4 * SIZE, 600, generator=torch.Generator().manual_seed(3))
+    slopes = torch.randn(4 * SIZE, 600, generator=torch.Generator().manual_seed(4))
+    part = slice(4 * RANK, 4 * RANK + 4)
+    mine_in, all_in = rows[part].clone().requires_grad_(), rows.clone().requires_grad_()
+    norm(mine_in).backward(slopes[part])
+    whole(all_in).backward(slopes)
+    torch.testing.assert_close(mine_in.grad, all_in.grad[part], rtol=1e-4, atol=1e-5)
+    spread = torch.ones(600, requires_grad=True)
+    (hvd.broadcast(spread, 0, name="spread") * (RANK + 1)).sum().backward()
+    assert (spread.grad == (1.5 if RANK == 0 else 0.0)).all(), spread.grad
+    net = torch.nn.Linear(2, 1)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=0.1),
+                                         net.named_parameters(), compression="bf16")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = net(torch.ones(1, 2) * RANK).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert len(kept()) == EMPTY, kept()
+
+
+@check
+def outer_steps_are_not_encoded():
+    parameter = torch.nn.Parameter(torch.zeros(1024))
+    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=1,
+                                         update=outer.Averaging())
+    parameter.grad = mine(1024)
+    optimizer.step()
+    same(parameter.detach(), -sum(everyone(1024)) / SIZE)
+    assert optimizer.stats()["sent_bytes"] == 4096 and len(kept()) == EMPTY
 
 
 @check

@@ -73,6 +73,10 @@ def made(**arguments):
     (dict(compression="fp16", exchange=outer.TopK()), "compression or exchange, not both"),
     (dict(compression=object()), "compress"),
     (dict(compression="fp17"), "fp17"),
+    (dict(compression="ef|topk:512:4"), "ef|topk:512:4.*outer.TopK"),
+    (dict(compression="qsgd:8"), "qsgd:8.*no cast"),
+    (dict(compression={"*.bias": "none", "*": "ef|powersgd:2"}), "powersgd:2.*outer.TopK"),
+    (dict(compression="*=fp17"), "fp17"),
 ])
 def test_arguments_are_checked_before_init(arguments, text):
     assert not unisono.is_initialized()

@@ -40,6 +40,11 @@ class Reduction(NamedTuple):
         return given
 
 
+def _plain_mean(process_set: AnySet) -> Reduction:
+    """An average that the caller has not asked for as such: the job's codec is not for it."""
+    return Reduction(process_set=process_set, codec="none")
+
+
 def place_in(process_set: AnySet) -> tuple[int, int]:
     """This rank's position in the set, and the set's size."""
     job = engine()
@@ -121,7 +126,7 @@ class _Allgather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         name = _backward_name(ctx.name)
-        mean = allreduce(gradient, name, Reduction(process_set=ctx.process_set))
+        mean = allreduce(gradient, name, _plain_mean(ctx.process_set))
         first = _rows_before([ctx.rows], name, ctx.process_set)[0]
         return mean.narrow(0, first, ctx.rows), None, None
 
@@ -145,7 +150,7 @@ class _GroupedAllgather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         name = _backward_name(ctx.name)
-        means = grouped_allreduce(gradients, name, Reduction(process_set=ctx.process_set))
+        means = grouped_allreduce(gradients, name, _plain_mean(ctx.process_set))
         firsts = _rows_before(ctx.rows, name, ctx.process_set)
         return None, None, *(mean.narrow(0, first, rows)
                              for mean, first, rows in zip(means, firsts, ctx.rows))
@@ -174,7 +179,7 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        mean = allreduce(gradient, _backward_name(ctx.name), Reduction(process_set=ctx.process_set))
+        mean = allreduce(gradient, _backward_name(ctx.name), _plain_mean(ctx.process_set))
         if engine().rank() != ctx.root_rank:
             mean = torch.zeros_like(mean)
         return mean, None, None, None

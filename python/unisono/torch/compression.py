@@ -90,6 +90,7 @@ _BY_NAME = {"": NoneCompressor, "none": NoneCompressor, "fp16": FP16Compressor,
 # Where a state_dict() has what codecs keep.
 CODEC_STATE = "unisono_codec_state"
 _CASTS = ("fp16", "bf16")
+_BY_ELEMENT = ("none", *_CASTS)
 _WIDE = (torch.float32, torch.float64)
 _NARROW = (torch.float16, torch.bfloat16)
 
@@ -123,6 +124,18 @@ def rules_of(compression: Any) -> Optional[list[tuple[Any, str]]]:
     else:
         return None
     return [(_fits(pattern.strip()), codec.strip()) for pattern, codec in pairs]
+
+
+def is_cast(codec: str) -> bool:
+    """Whether elements travel each by itself, so that a tensor's name and its place among others
+    mean nothing to the codec. Raises InvalidArgument for what is no codec."""
+    return _core.canonical_codec(codec) in _BY_ELEMENT
+
+
+def job_packs(options: _core.Options) -> bool:
+    """Whether the job's own codec, or one of its rules, is more than a cast."""
+    rules = rules_of(options.get("codec_rules")) or []
+    return not all(map(is_cast, [options.get("codec"), *(codec for _, codec in rules)]))
 
 
 def check_compression(compression: Any) -> None:

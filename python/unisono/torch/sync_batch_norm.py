@@ -110,7 +110,8 @@ class _Normalise(torch.autograd.Function):
             features = mean.numel()
             sums = engine().allreduce(
                 torch.cat([of_bias, of_weight]), op=ReduceOp.Sum,
-                name=f"sync_batch_norm.backward.{features}", process_set=ctx.process_set)
+                name=f"sync_batch_norm.backward.{features}", process_set=ctx.process_set,
+                codec="none")  # the job's codec is for gradients of parameters
             scale = inverse if weight is None else inverse * weight.to(wide.dtype)
             of_input = (slope - _column(sums[:features] / count, wide)
                         - normal * _column(sums[features:] / count, wide)) * _column(scale, wide)

@@ -295,7 +295,7 @@ def parameters_can_be_given_as_they_are():
 
 @check
 def names_of_the_caller_meet_none_of_the_group():
-    handles = [hvd.allreduce_async(torch.ones(2), name=f"number {number}", op=hvd.Sum)
+    handles = [hvd.allreduce_async(torch.ones(2), name=f"call.noname.{number}", op=hvd.Sum)
                for number in range(50)]
     for _ in range(10):
         tensor = mine(3)

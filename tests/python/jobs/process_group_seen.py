@@ -75,7 +75,7 @@ def each_device_has_its_backend():
 def the_world_engine_is_the_default_engine():
     from unisono.torch.backend.process_group import world_engine
     assert unisono.size() == SIZE and world_engine() is unisono.default.engine()
-    assert hvd.allreduce(torch.ones(2), op=hvd.Sum, name="number 1").tolist() == [SIZE] * 2
+    assert hvd.allreduce(torch.ones(2), op=hvd.Sum, name="call.noname.1").tolist() == [SIZE] * 2
 
 
 @check

@@ -206,6 +206,10 @@ def compression_halves_the_bytes():
     assert sorted(sizes.values()) == [2 * 74 * 2] * 3 + [2 * 74 * 4] * 2, sizes
     for result in results.values():
         torch.testing.assert_close(result, results["None"], rtol=2e-2, atol=2e-2)
+    net = model()
+    optimizer = made(net, steps=1, compression={"*.bias": "none", "*": "bf16"})
+    train(net, optimizer, 1)
+    assert optimizer.stats()["sent_bytes"] == 11 * 4 + 63 * 2, optimizer.stats()
 
 
 @check

@@ -143,6 +143,50 @@ def synchronize_says_when_it_dropped_something():
 
 
 @check
+def who_sent_nothing_in_a_dropped_round_does_not_count_in_the_next():
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=None,
+                                     update=outer.Averaging())
+    for round_number, last in enumerate((float("inf"), 1.0)):
+        if RANK > 0:
+            parameter.grad = torch.full((2,), last if RANK == SIZE - 1 else 1.0)
+            optimizer.step()
+        assert optimizer.synchronize() is (round_number == 1)
+    # All but the first and the last send both steps, the last its second.
+    close(parameter.detach(), torch.full((2,), -(2.0 * (SIZE - 2) + 1) / (SIZE - 1)))
+
+
+@check
+def an_average_that_overflows_leaves_residuals_alone():
+    exchange = outer.TopK(chunk=4, k=1, bits=None, decay=1.0)
+    parameter = torch.nn.Parameter(torch.zeros(4))
+    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=1,
+                                     exchange=exchange, update=outer.Averaging())
+    for large, dropped in ((-3e38, 1), (0.0, 1)):
+        parameter.data.copy_(torch.tensor([large, -1.0, 0.0, 0.0]))
+        optimizer._rounds.advance()
+        assert optimizer.stats()["dropped_steps"] == dropped
+        assert not any(kept.any() for kept in exchange.residuals().values())
+    assert parameter.tolist() == [0.0, -1.0, 0.0, 0.0]
+
+
+@check
+def a_residual_that_makes_what_is_sent_infinite_drops_the_round():
+    exchange = outer.TopK(chunk=4, k=1, bits=None, decay=1.0)
+    parameter = torch.nn.Parameter(torch.zeros(4))
+    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=1,
+                                     exchange=exchange, update=outer.Averaging())
+    name = optimizer._rounds.fragments[0].parameters[0].name
+    kept = torch.tensor([3e38 if RANK == 0 else 0.0, 0.0, 0.0, 0.0])
+    exchange.load_residuals({name: kept})
+    parameter.data[0] = -3e38 if RANK == 0 else -1.0
+    optimizer._rounds.advance()
+    assert optimizer.stats()["dropped_steps"] == 1
+    assert torch.equal(exchange.residuals()[name], kept)
+    assert parameter.tolist() == [0.0 if RANK == 0 else -1.0, 0.0, 0.0, 0.0]
+
+
+@check
 def no_sync_keeps_steps_local():
     net, reference = model(), model()
     optimizer = made(net, steps=2, update=outer.Averaging())

@@ -10,7 +10,8 @@ or, with the gradients in half the bytes on their way:
     model.register_comm_hook(HookState(codec="bf16"), unisono.torch.ddp_hook)
     model.register_comm_hook(None, unisono.torch.ddp_hook("ef|topk:512:4|qsgd:4"))
 
-What such a codec has not sent yet is kept by parameter: DDP may arrange its buckets anew.
+What such a codec has not sent yet is kept by parameter: DDP may arrange its buckets anew. The same
+holds where the codec is that of the job's options.
 
 Without a hook DDP's buckets are reduced where torch has put them. The hook copies each bucket to a
 place in memory that all ranks of the host map, where the ranks reduce without packing; DDP takes
@@ -23,9 +24,11 @@ from typing import Any, Optional, Union
 
 import torch
 from torch._C._distributed_c10d import GradBucket, ReduceOp
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from ... import _core
 from ...errors import InvalidArgument
+from ..compression import is_cast, job_packs
 from .group_engine import GroupEngine
 from .process_group import group_of
 
@@ -40,7 +43,9 @@ class HookState:
     _places: dict[int, tuple[torch.Tensor, int]] = dataclasses.field(default_factory=dict,
                                                                      repr=False)
     _calls: int = 0
-    _numbers: dict[int, int] = dataclasses.field(default_factory=dict, repr=False)
+    # By the parameter itself: the id of one that is gone may be another's.
+    _numbers: Any = dataclasses.field(default_factory=WeakTensorKeyDictionary, repr=False)
+    _numbered: int = 0
     _number: int = dataclasses.field(default_factory=itertools.count().__next__, repr=False)
 
     def place_for(self, group: GroupEngine, buffer: torch.Tensor) -> torch.Tensor:
@@ -60,12 +65,24 @@ class HookState:
         for key in [key for key, (_, last) in self._places.items() if last < oldest]:
             del self._places[key]
 
-
     def names_of(self, bucket: GradBucket) -> list[str]:
         """The same for a parameter in every step and on every rank: numbered as they come first,
         which is in the order that DDP has arranged on all ranks alike."""
-        return [f"ddp.{self._number}.{self._numbers.setdefault(id(each), len(self._numbers))}"
-                for each in bucket.parameters()]
+        return [f"ddp.{self._number}.{self._number_of(each)}" for each in bucket.parameters()]
+
+    def _number_of(self, parameter: torch.Tensor) -> int:
+        number: Optional[int] = self._numbers.get(parameter)
+        if number is None:
+            number = self._numbers[parameter] = self._numbered
+            self._numbered += 1
+        return number
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Places and numbers belong to memory of this process."""
+        return {**self.__dict__, "_places": {}, "_numbers": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _numbers=WeakTensorKeyDictionary())
 
 
 # DDP looks at the annotations of bucket and result, so they are written out and not postponed.
@@ -80,9 +97,9 @@ def ddp_hook(state: Union[HookState, Any, None],
     if not isinstance(state, HookState):
         state = owner.hook_state = owner.hook_state or HookState()
     group, buffer = owner.collectives, bucket.buffer()
-    if state.codec is not None and _keeps(state.codec):
+    if job_packs(group.engine.options()) if state.codec is None else not is_cast(state.codec):
         work = group.all_reduce(bucket.gradients(), ReduceOp.AVG, group.timeout_s,
-                                names=state.names_of(bucket), codec=state.codec)
+                                names=state.names_of(bucket), **_encoded(state.codec))
         return work.get_future().then(lambda done: (done.value(), buffer)[1])
     if state.arena and group.size > 1:
         place = state.place_for(group, buffer)
@@ -104,17 +121,12 @@ def _hook_by(codec: str) -> Any:
     return hook
 
 
-def _keeps(codec: str) -> bool:
-    """Whether something of a tensor is kept for the next step."""
-    return codec.lstrip().startswith("ef") or "powersgd" in codec
-
-
 def _first(done: torch.futures.Future[list[torch.Tensor]]) -> torch.Tensor:
     return done.value()[0]
 
 
 def _encoded(codec: Optional[str]) -> dict[str, str]:
-    if codec in (None, "none"):
+    if codec is None:
         return {}
     if "codec" not in (_core.Settings.__init__.__doc__ or ""):
         raise InvalidArgument(f"this build of unisono has no codecs, and {codec!r} was asked for; "

@@ -4,7 +4,8 @@
 
 torch's rule is that all ranks of a group make the same calls in the same order, so a call is known
 by its number in the group. One count serves all kinds: ranks that make different calls meet under
-one name, and the engine tells them so instead of waiting for ever.
+one name, and the engine tells them so instead of waiting for ever. Such a name says that it was
+made up, since it never comes again: nothing that a codec keeps for the next step belongs to it.
 
 The engine reduces and broadcasts in place. It has no gather and no scatter; both are all-to-alls in
 which only one rank sends or receives. Tensors travel as rows of a flat view. Operators on bits, which
@@ -243,7 +244,7 @@ class GroupEngine:
 
     def _name(self) -> str:
         self.sequence = number = next(self._numbers)
-        return f"number {number}"
+        return f"call.noname.{number}"
 
     def _work(self, what: str, outputs: Sequence[torch.Tensor], tickets: Sequence[Any],
               timeout_s: float, finish: Optional[Finish] = None) -> Work:

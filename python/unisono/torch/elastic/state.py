@@ -58,7 +58,8 @@ class State(abc.ABC):
         Collective: every rank calls it."""
         noted = torch.tensor([0 if self._updates.empty() else 1], dtype=torch.int32)
         if is_initialized() and engine().size() > 1:
-            noted = engine().allreduce(noted, op=ReduceOp.Max, name="elastic.host_updates")
+            noted = engine().allreduce(noted, op=ReduceOp.Max, name="elastic.host_updates",
+                                       codec="none")
         if noted.item():
             while not self._updates.empty():
                 self._updates.get()

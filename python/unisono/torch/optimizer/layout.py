@@ -71,7 +71,7 @@ class LayoutCheck:
         mine = np.array([layout_hash(self._buckets)])
         self._handle = self._transfer.engine.allreduce_async(
             np.concatenate([mine, ~mine]), name=f"{self._prefix}layout", op=ReduceOp.Max,
-            process_set=self._transfer.process_set)
+            process_set=self._transfer.process_set, codec="none")
 
     def confirm(self) -> None:
         """Waits for the answer; raises Mismatch on every rank unless all are laid out alike."""

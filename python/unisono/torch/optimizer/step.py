@@ -240,7 +240,7 @@ class GradientExchange:
         tensor = torch.as_tensor(loss, dtype=None if torch.is_tensor(loss) else torch.float64)
         result = self.transfer.engine.allreduce(
             tensor.detach(), name=f"{self._prefixes[0].own}closure.loss", op=op,
-            process_set=self.transfer.process_set)
+            process_set=self.transfer.process_set, codec="none")
         return result if torch.is_tensor(loss) else result.item()
 
     def _warn_of_a_second_exchange(self) -> None:

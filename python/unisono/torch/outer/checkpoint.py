@@ -40,6 +40,7 @@ def _saved_fragment(fragment: Fragment) -> dict[str, Any]:
         outcome = fragment.flight.outcome()
         averages = outcome.averages
         flight = {"due": fragment.flight.due, "broken_here": fragment.flight.broken_here,
+                  "contributed": fragment.flight.contributed,
                   "averages": averages and {name: each.clone() for name, each in averages.items()},
                   "contributors": outcome.contributors, "broken": outcome.broken,
                   "active": outcome.active}
@@ -87,7 +88,8 @@ def _load_fragment(fragment: Fragment, entry: dict[str, Any]) -> None:
         averages = flight["averages"]
         outcome = Outcome(averages and {name: each.clone() for name, each in averages.items()},
                           flight["contributors"], flight["broken"], flight["active"])
-        fragment.flight = Flight(flight["due"], flight["broken_here"], lambda: outcome)
+        fragment.flight = Flight(flight["due"], flight["broken_here"],
+                                 flight.get("contributed", True), lambda: outcome)
 
 
 def _check_fits(rounds: Rounds, part: dict[str, Any]) -> None:

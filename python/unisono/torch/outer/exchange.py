@@ -14,11 +14,12 @@ from typing import Any, Mapping, Optional, Protocol
 
 import torch
 
-from ... import _core
 from ...engine import Engine, ReduceOp
+from ...errors import InvalidArgument
 from ...handle import Handle
 from ...process_set import ProcessSet
-from ..compression import AnyCompression, Compression, codec_for, compressor_of
+from ..compression import (AnyCompression, Compression, codec_for, compressor_of, is_cast,
+                           rules_of)
 from ..optimizer.transfer import engine_of
 
 Tensors = dict[str, torch.Tensor]  # by the names of parameters
@@ -43,9 +44,12 @@ class Pending(Protocol):
     """One exchange under way."""
 
     sent_bytes: int  # what this rank has handed over, as it is encoded
+    # May have ``finite``: False says that what this rank has handed over is not, though the change
+    # itself was, and then all ranks drop the round.
 
     def finish(self, contributors: int) -> Tensors:
-        """Waits. Returns the averages over the ranks that contributed, and keeps residuals."""
+        """Waits. Returns the averages over the ranks that contributed, and keeps residuals; but
+        leaves them as they were when an average is not finite, since it is not applied."""
 
     def drop(self) -> None:
         """Waits, and forgets what came; residuals stay as they were."""
@@ -67,17 +71,25 @@ class Exchange(Protocol):
 
 
 class Allreduce:
-    """Averages by the engine's allreduce, encoded as ``compression`` says: a name of a codec, a
-    class of hvd.Compression, or a compressor of your own.
+    """Averages by the engine's allreduce, encoded as ``compression`` says: "fp16" or "bf16", rules
+    by the names of parameters that give these or "none", a class of hvd.Compression, or one of your
+    own. The job's codec is not for it.
 
         outer.Allreduce(compression="bf16")"""
 
     def __init__(self, compression: AnyCompression = Compression.none):
-        codec = codec_for(compression)
-        if codec is None:
-            compressor_of(compression)  # raises when it is none
-        elif codec:
-            _core.Options().set("codec", codec)  # raises when the engine knows no such codec
+        rules = rules_of(compression)
+        codecs = [codec_for(compression)] if rules is None else [codec for _, codec in rules]
+        for codec in codecs:
+            if codec is None:
+                compressor_of(compression)  # raises when it is none
+            elif not is_cast(codec):
+                # The engine's residuals change when a tensor is sent: a round that is dropped
+                # would count twice, and a checkpoint of this optimizer would not have them.
+                raise InvalidArgument(
+                    f"compression is {codec!r}, and an outer step can be dropped after it was "
+                    "sent, which a codec that is no cast does not take back; give fp16 or bf16, "
+                    "or exchange=outer.TopK() for changes that are picked, with error feedback")
         self.compression = compression
 
     def start(self, link: Link, name: str, tensors: Tensors, contributes: bool) -> Pending:
@@ -106,14 +118,14 @@ class _Reducing:
         self.sent_bytes = 0
         engine = link.engine
         for key, tensor in tensors.items():
-            codec = codec_for(compression, tensor.dtype)
+            codec = codec_for(compression, tensor.dtype, key)
             sent, context = tensor, None
             if codec is None:
                 sent, context = compressor_of(compression).compress(tensor)
             handle = engine.allreduce_async_(sent, name=f"{name}.{key}", op=ReduceOp.Average,
-                                             process_set=link.process_set, codec=codec or "")
+                                             process_set=link.process_set, codec=codec or "none")
             self._handles.append((handle, context if codec is None else _NOTHING))
-            self.sent_bytes += sent.numel() * _element_bytes(engine, codec, sent)
+            self.sent_bytes += sent.numel() * _element_bytes(codec, sent)
 
     def finish(self, contributors: int) -> Tensors:
         results: Tensors = {}
@@ -134,10 +146,8 @@ class _Reducing:
 _NOTHING: Any = object()  # there is no context, because the engine has encoded the tensor
 
 
-def _element_bytes(engine: Engine, codec: Optional[str], tensor: torch.Tensor) -> int:
-    codec = codec or engine.options().get("codec")
-    wide = tensor.dtype in (torch.float32, torch.float64)
-    return _CODEC_BYTES.get(codec, tensor.element_size()) if wide else tensor.element_size()
+def _element_bytes(codec: Optional[str], tensor: torch.Tensor) -> int:
+    return _CODEC_BYTES.get(codec or "none", tensor.element_size())
 
 
 __all__ = ["Allreduce", "Exchange", "Link", "Pending", "Tensors"]

@@ -65,11 +65,13 @@ class Outcome(NamedTuple):
 
 
 class Flight:
-    """A fragment's exchange from its start until its average is applied, at step ``due``."""
+    """A fragment's exchange from its start until its average is applied, at step ``due``.
+    contributed: whether this rank's own change is in it."""
 
-    def __init__(self, due: int, broken_here: bool, wait: Callable[[], Outcome],
-                 drop: Callable[[], None] = lambda: None):
-        self.due, self.broken_here, self._wait, self._drop = due, broken_here, wait, drop
+    def __init__(self, due: int, broken_here: bool, contributed: bool,
+                 wait: Callable[[], Outcome], drop: Callable[[], None] = lambda: None):
+        self.due, self.broken_here, self.contributed = due, broken_here, contributed
+        self._wait, self._drop = wait, drop
         self._outcome: Optional[Outcome] = None
 
     def outcome(self) -> Outcome:
@@ -82,6 +84,10 @@ class Flight:
         if self._outcome is None:
             with contextlib.suppress(Error):
                 self._drop()
+
+
+def _finite(tensors: Tensors) -> bool:
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values())
 
 
 class Fragment:
@@ -102,26 +108,32 @@ class Fragment:
         contributes, self.moved = self.moved, False
         changes = {each.name: each.change() if contributes else torch.zeros_like(each.anchor)
                    for each in self.parameters}
-        broken = not all(bool(torch.isfinite(change).all()) for change in changes.values())
+        broken = not _finite(changes)
+        pending = exchange.start(link, f"{prefix}fragment.{self.number}", changes, contributes)
+        self.sent_bytes += pending.sent_bytes
+        # A residual may have been added to the change.
+        broken = broken or not getattr(pending, "finite", True)
         counts = torch.tensor([contributes, broken, active], dtype=torch.int32)
         agreement = link.engine.allreduce_async_(
             counts, name=f"{prefix}agree.{self.number}", op=ReduceOp.Sum,
-            process_set=link.process_set)
-        pending = exchange.start(link, f"{prefix}fragment.{self.number}", changes, contributes)
-        self.sent_bytes += pending.sent_bytes
+            process_set=link.process_set, codec="none")
 
         def wait() -> Outcome:
             contributors, broken, active = agreement.wait().tolist()
+            averages: Optional[Tensors] = None
             if broken or not contributors:
                 pending.drop()
-                return Outcome(None, contributors, broken, active)
-            return Outcome(pending.finish(contributors), contributors, broken, active)
+            else:
+                averages = pending.finish(contributors)
+                if not _finite(averages):
+                    averages = None  # an overflow on the way, which all ranks see alike
+            return Outcome(averages, contributors, broken, active)
 
         def drop() -> None:
             agreement.wait()
             pending.drop()
 
-        self.flight = Flight(due, broken, wait, drop)
+        self.flight = Flight(due, broken, contributes, wait, drop)
 
     def abandon(self) -> None:
         """What is under way will not be applied. It ends by itself, and so without waiting here."""
@@ -136,13 +148,10 @@ class Fragment:
         flight, self.flight = self.flight, None
         outcome = flight.outcome()
         averages = outcome.averages
-        if averages is not None and not all(bool(torch.isfinite(average).all())
-                                            for average in averages.values()):
-            averages = None  # an overflow on the way, which all ranks see alike
         if averages is None:
             if flight.broken_here:
                 self.go_back()
-            elif outcome.contributors:
+            elif flight.contributed:
                 self.moved = True  # what was not applied is sent with the next round
             return outcome, False
         for each in self.parameters:

@@ -133,9 +133,12 @@ class _Gathering:
     def __init__(self, owner: TopK, link: Link, name: str, tensors: Tensors, contributes: bool):
         self._owner, self._tensors, self._name = owner, tensors, name
         self._kept: Tensors = {}
+        self.finite = True  # what is sent, residuals included
         packet = np.empty(0, np.uint8)
         if contributes:
             packet = self._encode(tensors)
+            # What was sent has been taken away from these: not finite here when it was not there.
+            self.finite = all(bool(torch.isfinite(kept).all()) for kept in self._kept.values())
         self.sent_bytes = packet.nbytes
         self._handle = link.engine.allgather_async(
             torch.from_numpy(packet), name=name, process_set=link.process_set)
@@ -164,7 +167,8 @@ class _Gathering:
             for total in sums.values():
                 for block in self._owner._blocks(total.view(-1)):
                     place += block.add_packet(gathered[place:], self._owner.bits, +1)
-        self._owner._residuals.update(self._kept)
+        if all(bool(torch.isfinite(total).all()) for total in sums.values()):
+            self._owner._residuals.update(self._kept)
         return {key: total.div_(contributors) for key, total in sums.items()}
 
     def drop(self) -> None:

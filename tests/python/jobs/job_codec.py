@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import unisono
 import unisono.torch as hvd
-from checks import check, run_all
+from checks import check, raises, run_all
 from process_group_support import RANK, SIZE, everyone, mine, same, start
 from unisono.torch import outer
 
@@ -88,6 +88,50 @@ def outer_steps_are_not_encoded():
     optimizer.step()
     same(parameter.detach(), -sum(everyone(1024)) / SIZE)
     assert optimizer.stats()["sent_bytes"] == 4096 and len(kept()) == EMPTY
+
+
+def trained(net, optimizer, first, steps):
+    for step in range(first, first + steps):
+        optimizer.zero_grad()
+        x = torch.randn(4, 64, generator=torch.Generator().manual_seed(10 * step + RANK))
+        net(x).square().mean().backward()
+        optimizer.step()
+    return net.weight.detach().clone()
+
+
+def made():
+    torch.manual_seed(0)
+    net = torch.nn.Linear(64, 64)
+    return net, hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=0.1),
+                                         net.named_parameters())
+
+
+@check
+def what_the_jobs_codec_keeps_is_in_a_checkpoint():
+    net, optimizer = made()
+    trained(net, optimizer, 0, 3)
+    saved = copy.deepcopy((net.state_dict(), optimizer.state_dict()))
+    assert "unisono_codec_state" in saved[1]
+    expected = trained(net, optimizer, 3, 3)
+    unisono.barrier()
+    net.load_state_dict(saved[0])
+    optimizer.load_state_dict(saved[1])
+    unisono.barrier()
+    same(trained(net, optimizer, 3, 3), expected)
+
+
+@check
+def a_state_is_refused_whole():
+    net, optimizer = made()
+    trained(net, optimizer, 0, 2)
+    saved, before = optimizer.state_dict(), kept()
+    saved["param_groups"][0]["lr"] = 7.0
+    broken = {**saved, "param_groups": []}
+    raises(ValueError, lambda: optimizer.load_state_dict(broken), "group")
+    assert kept() == before
+    bad = {**saved, "unisono_codec_state": torch.zeros(5, dtype=torch.uint8)}
+    raises(ValueError, lambda: optimizer.load_state_dict(bad), "not the state of codecs")
+    assert optimizer.param_groups[0]["lr"] == 0.1 and kept() == before
 
 
 @check

@@ -10,6 +10,7 @@ from typing import Any, Optional
 import torch
 
 from ...current import engine
+from ..compression import CODEC_STATE
 from ..functions import broadcast_optimizer_state, broadcast_parameters
 from ..optimizer import DistributedMixin
 from .sampler import ElasticSampler
@@ -57,7 +58,11 @@ class TorchState(ObjectState):
             if isinstance(part, DistributedMixin):
                 part._exchange.abandon()  # what a schedule has left pending is not waited for
         for name, saved in self._saved_parts.items():
-            self._parts[name].load_state_dict(copy.deepcopy(saved))
+            part, saved = self._parts[name], copy.deepcopy(saved)
+            codecs = saved.pop(CODEC_STATE, None) if isinstance(part, DistributedMixin) else None
+            part.load_state_dict(saved)
+            if codecs is not None and isinstance(part, DistributedMixin):
+                part._exchange.restore_codecs(codecs)
         super().restore()
 
     def sync(self) -> None:

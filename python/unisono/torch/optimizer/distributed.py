@@ -119,8 +119,9 @@ class DistributedMixin(_Wrapped):
                 self._exchange.frozen.append(tracked)
 
     def state_dict(self) -> dict[str, Any]:
-        """Like the wrapped optimizer's, and with a codec that keeps something what this rank's
-        codecs have not sent yet, under "unisono_codec_state": every rank saves its own."""
+        """Like the wrapped optimizer's, and with a codec that keeps something, given here or in the
+        job's options, what this rank's codecs have not sent yet, under "unisono_codec_state": every
+        rank saves its own."""
         state = super().state_dict()
         kept = self._exchange.codec_state()
         if kept is not None:
@@ -129,14 +130,16 @@ class DistributedMixin(_Wrapped):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Like the wrapped optimizer's; what is under way is dropped. Codecs go on from what
-        they had kept; a state without it leaves them as they are."""
+        they had kept; a state without it leaves them as they are. Raises, and changes nothing,
+        while an allreduce with a codec is on its way."""
         self._exchange.abandon()
         kept = state_dict.get(CODEC_STATE)
-        if kept is not None:
-            state_dict = {key: value for key, value in state_dict.items() if key != CODEC_STATE}
-        super().load_state_dict(state_dict)
-        if kept is not None:
-            self._exchange.load_codec_state(kept)
+        if kept is None:
+            super().load_state_dict(state_dict)
+            return
+        with self._exchange.codecs_from(kept):
+            super().load_state_dict({key: value for key, value in state_dict.items()
+                                     if key != CODEC_STATE})
 
     def set_backward_passes_per_step(self, passes: int) -> None:
         self.backward_passes_per_step = checked_passes(passes)

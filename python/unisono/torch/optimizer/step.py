@@ -21,14 +21,16 @@ be applied. Thread: the one that runs backward().
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
 import torch
 
-from ...engine import ReduceOp
+from ...engine import Engine, ReduceOp
 from ...errors import Error, InvalidArgument
+from ..compression import job_packs
 from . import grad_arena
 from .buffer_sets import BufferSets, set_prefixes
 from .hooks import on_gradient
@@ -41,6 +43,11 @@ from .transfer import Transfer
 # The exchange that a parameter's gradients go to, by the parameter's id: it keeps the parameter
 # alive, so the id is nobody else's.
 _owners: "weakref.WeakValueDictionary[int, GradientExchange]" = weakref.WeakValueDictionary()
+
+
+# The state of codecs that each engine was given last, as a hash. It holds for all tensors of the
+# engine, so of optimizers that were saved together the first to go on gives it for all.
+_given: "weakref.WeakKeyDictionary[Engine, int]" = weakref.WeakKeyDictionary()
 
 
 class OutOfTurn(InvalidArgument, AssertionError):
@@ -61,6 +68,9 @@ class GradientExchange:
         self.synchronized_by_hand = False  # whether the program has called synchronize() for it
         self.should_synchronize = True  # False inside skip_synchronize()
         self.superseded: Optional[str] = None  # a parameter that a later optimizer trains, too
+        # What codecs are to go on from, until a step has begun with it: a job may form anew first.
+        self._codecs: Optional[bytes] = None
+        self._codecs_due = False  # whether the engine has yet to get it
         self._hooks: list[Any] = []
         for parameter in parameters:
             self._hook(parameter)
@@ -83,6 +93,8 @@ class GradientExchange:
     def _bind(self) -> None:
         """Lays out the buckets for the current engine; a job that re-forms makes a new one."""
         self.transfer = self._make_transfer()
+        self._codecs_due = (self._codecs is not None
+                            and _given.get(self.transfer.engine) != hash(self._codecs))
         self.idle = self.transfer.local and not self.lag.possible
         self.arena = grad_arena.arena_use(self.transfer, self.parameters, self.plan.arena)
         self.buffers = BufferSets(self.parameters, self.plan, self.transfer, self.arena.used,
@@ -117,6 +129,9 @@ class GradientExchange:
             self._bind()
         if self.idle:
             return
+        if self._codecs_due:
+            self._give_codecs()
+        self._codecs = None  # what they keep changes from here on
         self._began, self.synchronized = True, False
         self._layout.begin()
 
@@ -287,14 +302,41 @@ class GradientExchange:
 
     def codec_state(self) -> Optional[torch.Tensor]:
         """What the engine's codecs keep on this rank; None when that is nothing."""
-        if not self.transfer.compresses or self.transfer.local:
+        transfer, kept = self.transfer, self._codecs
+        if transfer.local or not (transfer.compresses or job_packs(transfer.engine.options())):
             return None
-        return torch.frombuffer(bytearray(self.transfer.engine.codec_state()), dtype=torch.uint8)
+        if not self._codecs_due and not transfer.stale():
+            kept = transfer.engine.codec_state()
+        return None if kept is None else torch.frombuffer(bytearray(kept), dtype=torch.uint8)
 
-    def load_codec_state(self, state: torch.Tensor) -> None:
-        """Goes on from there."""
-        if not self.transfer.local:
-            self.transfer.engine.load_codec_state(state.cpu().numpy().tobytes())
+    @contextlib.contextmanager
+    def codecs_from(self, state: torch.Tensor) -> Iterator[None]:
+        """Codecs go on from there, unless the block fails. Raises before the block, and changes
+        nothing, while an allreduce with a codec is on its way."""
+        engine, earlier = self.transfer.engine, (self._codecs, self._codecs_due)
+        now = not self.transfer.local and not self.transfer.stale()
+        before = engine.codec_state() if now else b""
+        self._codecs, self._codecs_due = state.cpu().numpy().tobytes(), not now
+        try:
+            if now:
+                self._give_codecs()
+            yield
+        except BaseException:
+            self._codecs, self._codecs_due = earlier
+            if now:
+                engine.load_codec_state(before)
+            raise
+
+    def restore_codecs(self, state: torch.Tensor) -> None:
+        """Codecs go on from there when the next step begins: the engine may have failed with
+        operations on their way, and then it is the next one that gets it."""
+        self._codecs, self._codecs_due = state.cpu().numpy().tobytes(), True
+
+    def _give_codecs(self) -> None:
+        assert self._codecs is not None
+        self.transfer.engine.load_codec_state(self._codecs)
+        _given[self.transfer.engine] = hash(self._codecs)
+        self._codecs_due = False
 
     def abandon(self) -> None:
         """Forgets what is under way: its results are dropped."""

@@ -131,7 +131,7 @@ class DistributedMixin(_Wrapped):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Like the wrapped optimizer's; what is under way is dropped. Codecs go on from what
         they had kept; a state without it leaves them as they are. Raises, and changes nothing,
-        while an allreduce with a codec is on its way."""
+        while an allreduce with a codec moves; wait for those that were begun."""
         self._exchange.abandon()
         kept = state_dict.get(CODEC_STATE)
         if kept is None:

@@ -312,7 +312,7 @@ class GradientExchange:
     @contextlib.contextmanager
     def codecs_from(self, state: torch.Tensor) -> Iterator[None]:
         """Codecs go on from there, unless the block fails. Raises before the block, and changes
-        nothing, while an allreduce with a codec is on its way."""
+        nothing, while an allreduce with a codec moves; wait for those that were begun."""
         engine, earlier = self.transfer.engine, (self._codecs, self._codecs_due)
         now = not self.transfer.local and not self.transfer.stale()
         before = engine.codec_state() if now else b""

@@ -6,11 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/c_api/c_ranks.hpp"
 #include "unisono/unisono.h"
 #include "unisono/unisono.hpp"
 
@@ -18,24 +17,6 @@ namespace unisono::engine {
 namespace {
 
 constexpr int kRanks = 2;
-
-void as_ranks(const std::function<void(unisono_engine*, int)>& body) {
-  unisono_world* world = unisono_world_create(kRanks);
-  ASSERT_NE(world, nullptr) << unisono_last_error();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    threads.emplace_back([&, rank] {
-      unisono_engine* engine = nullptr;
-      ASSERT_EQ(unisono_join_world(world, rank, nullptr, &engine), UNISONO_OK)
-          << unisono_last_error();
-      body(engine, rank);
-      unisono_barrier(engine, 0);
-      unisono_leave(engine);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  unisono_world_free(world);
-}
 
 int allreduce(unisono_engine* engine, const char* name, std::vector<float>& data,
               const unisono_call* call) {
@@ -49,7 +30,7 @@ int allreduce(unisono_engine* engine, const char* name, std::vector<float>& data
 }
 
 TEST(CApi, CodecsApply) {
-  as_ranks([](unisono_engine* engine, int) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int) {
     // 1/3 has more digits than half precision holds.
     std::vector<float> data(10, 1.0F / 3);
     unisono_call call = unisono_call_init();
@@ -67,7 +48,7 @@ TEST(CApi, CodecsApply) {
 }
 
 TEST(CApi, WhatCodecsKeepIsSavedAndLoaded) {
-  as_ranks([](unisono_engine* engine, int) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int) {
     unisono_call call = unisono_call_init();
     call.codec = "ef|topk:8:1";
     const auto step = [&] {
@@ -97,7 +78,7 @@ struct Heard {
 };
 
 TEST(CApi, CallbacksHearHowAnOperationEnds) {
-  as_ranks([](unisono_engine* engine, int rank) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int rank) {
     Heard heard;
     unisono_call call = unisono_call_init();
     call.context = &heard;
@@ -118,7 +99,7 @@ TEST(CApi, CallbacksHearHowAnOperationEnds) {
 }
 
 TEST(CApi, PersistentOperationsRunAgainAndAgainInTheArena) {
-  as_ranks([](unisono_engine* engine, int rank) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int rank) {
     unisono_block* block = nullptr;
     ASSERT_EQ(unisono_arena_allocate(engine, 1000 * sizeof(float), &block), UNISONO_OK)
         << unisono_last_error();
@@ -146,7 +127,7 @@ TEST(CApi, PersistentOperationsRunAgainAndAgainInTheArena) {
 }
 
 TEST(CApi, StatisticsAreReadByName) {
-  as_ranks([](unisono_engine* engine, int) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int) {
     std::vector<float> data(4, 1);
     ASSERT_EQ(allreduce(engine, "x", data, nullptr), UNISONO_OK);
     int names = 0;
@@ -181,7 +162,7 @@ TEST(CApi, StatisticsAreReadByName) {
 
 // A caller built with another header has another struct; only what both know counts.
 TEST(CApi, TheSizeOfACallIsHonoured) {
-  as_ranks([](unisono_engine* engine, int) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int) {
     std::vector<float> data(4, 3);
     unisono_call older = unisono_call_init();
     older.size = offsetof(unisono_call, codec);
@@ -217,7 +198,7 @@ TEST(CApi, NullIsAnErrorEverywhere) {
   uint64_t count = 0;
   EXPECT_EQ(unisono_stat_count(nullptr, "operations", &count), UNISONO_NOT_INITIALIZED);
   EXPECT_EQ(unisono_switch_order(nullptr, "tree", 0), UNISONO_NOT_INITIALIZED);
-  as_ranks([](unisono_engine* engine, int) {
+  run_c_ranks(kRanks, [](unisono_engine* engine, int) {
     EXPECT_EQ(unisono_switch_order(engine, nullptr, 0), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_arena_allocate(engine, 1, nullptr), UNISONO_INVALID_ARGUMENT);
     EXPECT_EQ(unisono_verdict(engine, nullptr, 0, nullptr), UNISONO_INVALID_ARGUMENT);

@@ -3,37 +3,17 @@
 // Sparse collectives as a C program uses them, with three ranks as threads.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/c_api/c_ranks.hpp"
 #include "unisono/unisono.h"
 
 namespace unisono::engine {
 namespace {
 
-void as_three(const std::function<void(unisono_engine*, int)>& body) {
-  constexpr int kThree = 3;
-  unisono_world* world = unisono_world_create(kThree);
-  ASSERT_NE(world, nullptr) << unisono_last_error();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kThree; ++rank) {
-    threads.emplace_back([&, rank] {
-      unisono_engine* engine = nullptr;
-      ASSERT_EQ(unisono_join_world(world, rank, nullptr, &engine), UNISONO_OK)
-          << unisono_last_error();
-      body(engine, rank);
-      unisono_barrier(engine, 0);
-      unisono_leave(engine);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  unisono_world_free(world);
-}
-
 TEST(CSparse, TwoCallsFetchTheResult) {
-  as_three([](unisono_engine* engine, int rank) {
+  run_c_ranks(3, [](unisono_engine* engine, int rank) {
     const int32_t indices[] = {900, 10 + rank};
     const float values[] = {1, 2};
     unisono_call call = unisono_call_init();
@@ -63,7 +43,7 @@ TEST(CSparse, TwoCallsFetchTheResult) {
 }
 
 TEST(CSparse, GathersWhatOneRankAloneHas) {
-  as_three([](unisono_engine* engine, int rank) {
+  run_c_ranks(3, [](unisono_engine* engine, int rank) {
     const uint64_t index = 7;
     const double value = 5;
     unisono_sparse_call sparse = unisono_sparse_call_init();
@@ -81,7 +61,7 @@ TEST(CSparse, GathersWhatOneRankAloneHas) {
 }
 
 TEST(CSparse, OperatorsOfTheCaller) {
-  as_three([](unisono_engine* engine, int rank) {
+  run_c_ranks(3, [](unisono_engine* engine, int rank) {
     const int32_t index = 6;
     const int64_t value = int64_t{1} << rank;
     const unisono_sparse_operator exclusive_or = {
@@ -113,7 +93,7 @@ TEST(CSparse, OperatorsOfTheCaller) {
 }
 
 TEST(CSparse, SaysWhatIsWrong) {
-  as_three([](unisono_engine* engine, int) {
+  run_c_ranks(3, [](unisono_engine* engine, int) {
     const int32_t index = 5;
     const float value = 1;
     unisono_ticket* ticket = nullptr;

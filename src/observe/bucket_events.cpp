@@ -25,9 +25,9 @@ void BucketEvents::write(std::span<const TensorTiming> bucket, EventFile& file) 
     agreed = std::max(agreed, tensor.at.agreed);
     bytes += tensor.bytes;
     if (!tensors.empty()) tensors += ',';
-    tensors += cat("{\"name\":", json_text(tensor.name()), ",\"bytes\":", tensor.bytes,
-                   ",\"ready_before_us\":", microseconds(at.begun - tensor.at.submitted),
-                   ",\"agreed_before_us\":", microseconds(at.begun - tensor.at.agreed), "}");
+    append(tensors, "{\"name\":", JsonText{tensor.name()}, ",\"bytes\":", tensor.bytes,
+           ",\"ready_before_us\":", Microseconds{at.begun - tensor.at.submitted},
+           ",\"agreed_before_us\":", Microseconds{at.begun - tensor.at.agreed}, "}");
   }
   std::string title(first.name());
   if (bucket.size() > 1) title += cat(" +", bucket.size() - 1);
@@ -40,14 +40,14 @@ void BucketEvents::write(std::span<const TensorTiming> bucket, EventFile& file) 
   waited("the last rank", at.packed, at.joined);
 
   const int row = lane(move, at.begun, at.done, file);
-  file.add(cat("{\"name\":", json_text(title), ",\"cat\":\"bucket\",\"ph\":\"X\",\"pid\":", rank_,
-               ",\"tid\":", row, ",\"ts\":", microseconds(at.begun - Time{}),
-               ",\"dur\":", microseconds(at.done - at.begun), ",\"args\":{\"set\":", first.set,
-               ",\"bucket\":", first.bucket, ",\"kind\":\"", name_of(first.kind),
-               "\",\"bytes\":", bytes, ",\"packed_after_us\":", microseconds(at.packed - at.begun),
-               ",\"joined_after_us\":", microseconds(at.joined - at.begun),
-               ",\"moved_after_us\":", microseconds(at.moved - at.begun), ",\"tensors\":[", tensors,
-               "]}}"));
+  file.add("{\"name\":", JsonText{title}, ",\"cat\":\"bucket\",\"ph\":\"X\",\"pid\":", rank_,
+           ",\"tid\":", row, ",\"ts\":", Microseconds{at.begun - Time{}},
+           ",\"dur\":", Microseconds{at.done - at.begun}, ",\"args\":{\"set\":", first.set,
+           ",\"bucket\":", first.bucket, ",\"kind\":\"", name_of(first.kind),
+           "\",\"bytes\":", bytes, ",\"packed_after_us\":", Microseconds{at.packed - at.begun},
+           ",\"joined_after_us\":", Microseconds{at.joined - at.begun},
+           ",\"moved_after_us\":", Microseconds{at.moved - at.begun}, ",\"tensors\":[", tensors,
+           "]}}");
   const auto part = [&](std::string_view name, Time begin, Time end) {
     if (end > begin) slice(move, row, name, begin, end, file);
   };
@@ -65,8 +65,8 @@ int BucketEvents::lane(Kind kind, Time begin, Time end, EventFile& file) {
     const std::string number = lanes.empty() ? "" : cat(" ", lanes.size() + 1);
     file.add(naming_event("thread_name", rank_, row, cat(kLaneNames[kind], number)));
     // Viewers would otherwise put the busiest row first.
-    file.add(cat("{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":", rank_, ",\"tid\":", row,
-                 ",\"args\":{\"sort_index\":", row, "}}"));
+    file.add("{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":", rank_, ",\"tid\":", row,
+             ",\"args\":{\"sort_index\":", row, "}}");
     free = lanes.insert(lanes.end(), end);
   } else if (free == lanes.end()) {
     --free;
@@ -77,10 +77,10 @@ int BucketEvents::lane(Kind kind, Time begin, Time end, EventFile& file) {
 
 void BucketEvents::slice(Kind kind, int row, std::string_view name, Time begin, Time end,
                          EventFile& file) {
-  file.add(cat("{\"name\":", json_text(name), ",\"cat\":\"", kCategories[kind],
-               "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
-               ",\"ts\":", microseconds(begin - Time{}),
-               ",\"dur\":", microseconds(std::max(end - begin, Nanos(0))), "}"));
+  file.add("{\"name\":", JsonText{name}, ",\"cat\":\"", kCategories[kind],
+           "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
+           ",\"ts\":", Microseconds{begin - Time{}},
+           ",\"dur\":", Microseconds{std::max(end - begin, Nanos(0))}, "}");
 }
 
 }  // namespace unisono::observe

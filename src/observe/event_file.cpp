@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -22,7 +23,6 @@ namespace unisono::observe {
 namespace {
 
 constexpr std::string_view kEnd = "\n]\n";
-constexpr std::size_t kNewsMax = 1 << 20;   // until then events are gathered
 
 // How many bytes the UTF-8 character at the front has; 0 when it is none.
 std::size_t character(std::string_view text) {
@@ -45,6 +45,12 @@ std::size_t character(std::string_view text) {
   return length;
 }
 
+// Whether JSON takes it as it is.
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
+         c != '"' && c != '\\';
+}
+
 }  // namespace
 
 Result<EventFile> EventFile::open(const std::string& path, std::string_view what, Rank rank) {
@@ -63,14 +69,6 @@ Result<EventFile> EventFile::open(const std::string& path, std::string_view what
   }
   static_cast<void>(::ftruncate(file.get(), 0) == 0);   // what is no plain file has no length
   return EventFile(std::move(file), path);
-}
-
-void EventFile::add(std::string_view json) {
-  if (broken_) return;
-  news_ += any_ ? ",\n" : "[\n";
-  news_ += json;
-  any_ = true;
-  if (news_.size() > kNewsMax) flush();
 }
 
 void EventFile::flush() {
@@ -106,9 +104,17 @@ Status EventFile::close() {
   return Status(Code::unavailable, cat("cannot write ", path_, ": ", std::strerror(error_)));
 }
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
+void append_text(std::string& out, JsonText json) {
+  std::string_view text = json.text;
+  out += '"';
   while (!text.empty()) {
+    // Nearly all names have nothing but plain characters, which are taken together.
+    const std::size_t plain = std::min(
+        text.size(), static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) -
+                                              text.begin()));
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const std::size_t length = character(text);
     const char c = text.front();
     if (length == 0) {
@@ -123,14 +129,25 @@ std::string json_text(std::string_view text) {
     }
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
-  return out + '"';
+  out += '"';
+}
+
+std::string json_text(std::string_view text) {
+  return cat(JsonText{text});
+}
+
+void append_text(std::string& out, Microseconds time) {
+  // Whole numbers only: the program's locale may write fractions with a comma.
+  const std::int64_t ns = std::abs(time.length.count());
+  if (time.length.count() < 0) out += '-';
+  append_text(out, ns / 1000);
+  const auto digit = [](std::int64_t value) { return static_cast<char>('0' + value % 10); };
+  const char fraction[] = {'.', digit(ns / 100), digit(ns / 10), digit(ns)};
+  out.append(fraction, sizeof fraction);
 }
 
 std::string microseconds(Nanos d) {
-  // Whole numbers only: the program's locale may write fractions with a comma.
-  const std::int64_t ns = std::abs(d.count());
-  const std::string fraction = cat(1000 + ns % 1000);
-  return cat(d.count() < 0 ? "-" : "", ns / 1000, ".", fraction.substr(1));
+  return cat(Microseconds{d});
 }
 
 std::string naming_event(std::string_view what, Rank rank, int row, std::string_view name) {

@@ -10,11 +10,20 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/data/text.hpp"
 #include "base/os/fd.hpp"
 #include "unisono/status.hpp"
 #include "unisono/types.hpp"
 
 namespace unisono::observe {
+
+using unisono::append_text;  // beside those of this folder
+
+// What cat() makes of the parts, at the end of a text.
+template <typename... Parts>
+void append(std::string& out, const Parts&... parts) {
+  (append_text(out, parts), ...);
+}
 
 class EventFile {
  public:
@@ -22,8 +31,15 @@ class EventFile {
   // it.
   static Result<EventFile> open(const std::string& path, std::string_view what, Rank rank);
 
-  // Takes one event, without a line end.
-  void add(std::string_view json);
+  // Takes one event, in parts as cat() takes them, without a line end. What the parts are goes
+  // straight to what is written next: a job may have hundreds of tensors in a step.
+  template <typename... Parts>
+  void add(const Parts&... parts) {
+    if (broken_) return;
+    append(news_, any_ ? ",\n" : "[\n", parts...);
+    any_ = true;
+    if (news_.size() > kNewsMax) flush();
+  }
   // Writes what was added since the last time. A disk that is full is told once, and then nothing
   // more is written.
   void flush();
@@ -31,6 +47,8 @@ class EventFile {
   Status close();
 
  private:
+  static constexpr std::size_t kNewsMax = 1 << 20;  // until then events are gathered
+
   EventFile(Fd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
   Fd file_;
@@ -41,9 +59,18 @@ class EventFile {
   int error_ = 0;                           // what broke it
 };
 
-// Quotes and escapes; what is not UTF-8 is replaced.
+// Quoted and escaped where it is printed; what is not UTF-8 is replaced.
+struct JsonText {
+  std::string_view text;
+};
+void append_text(std::string& out, JsonText json);
 std::string json_text(std::string_view text);
-// With three decimals: "12.345".
+
+// Printed with three decimals: "12.345".
+struct Microseconds {
+  Nanos length;
+};
+void append_text(std::string& out, Microseconds time);
 std::string microseconds(Nanos d);
 // An event that tells viewers what a process or a row is called.
 std::string naming_event(std::string_view what, Rank rank, int row, std::string_view name);

@@ -89,14 +89,14 @@ void Timeline::write_news() {
   const std::uint64_t missed = seen_ - before - tensors.size();
   if (missed > 0) {
     missed_ += missed;
-    file_.add(cat("{\"name\":\"", missed_,
-                  " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",", "\"pid\":",
-                  rank_, ",\"tid\":0,\"ts\":", microseconds(tensors.front().at.submitted - Time{}),
-                  ",\"args\":{\"missed\":", missed, "}}"));
+    file_.add("{\"name\":\"", missed_,
+              " tensors came too fast to be written\",\"ph\":\"i\",\"s\":\"p\",", "\"pid\":", rank_,
+              ",\"tid\":0,\"ts\":", Microseconds{tensors.front().at.submitted - Time{}},
+              ",\"args\":{\"missed\":", missed, "}}");
   }
   for (const Time round : rounds) {
-    file_.add(cat("{\"name\":\"CYCLE_START\",\"ph\":\"i\",\"s\":\"p\",\"pid\":", rank_,
-                  ",\"tid\":0,\"ts\":", microseconds(round - Time{}), "}"));
+    file_.add("{\"name\":\"CYCLE_START\",\"ph\":\"i\",\"s\":\"p\",\"pid\":", rank_,
+              ",\"tid\":0,\"ts\":", Microseconds{round - Time{}}, "}");
   }
   for (std::size_t i = 0; i < tensors.size();) {
     std::size_t end = i + 1;
@@ -134,13 +134,12 @@ void Timeline::write_tensor(const TensorTiming& tensor) {
     const std::string begun =
         stretch.begin == at.joined
             ? cat(",\"set\":", tensor.set, ",\"kind\":\"", name_of(tensor.kind),
-                  "\",\"begun_before_us\":", microseconds(at.joined - at.begun))
+                  "\",\"begun_before_us\":", Microseconds{at.joined - at.begun})
             : "";
-    file_.add(cat("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_,
-                  ",\"tid\":", row, ",\"ts\":", microseconds(stretch.begin - Time{}),
-                  ",\"dur\":", microseconds(std::max(stretch.end - stretch.begin, Nanos(0))),
-                  ",\"args\":{\"bytes\":", tensor.bytes, ",\"bucket\":", tensor.bucket, begun,
-                  "}}"));
+    file_.add("{\"name\":\"", stretch.name, "\",\"ph\":\"X\",\"pid\":", rank_, ",\"tid\":", row,
+              ",\"ts\":", Microseconds{stretch.begin - Time{}},
+              ",\"dur\":", Microseconds{std::max(stretch.end - stretch.begin, Nanos(0))},
+              ",\"args\":{\"bytes\":", tensor.bytes, ",\"bucket\":", tensor.bucket, begun, "}}");
   }
 }
 

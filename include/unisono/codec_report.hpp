@@ -1,12 +1,25 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// What codecs that pick, quantise or factor have saved so far on this rank. Values.
+// What codecs that pick, quantise or factor have saved so far on this rank, and which part of what
+// they keep somebody wants. Values.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "unisono/types.hpp"
 
 namespace unisono {
+
+// What is kept of these tensors of a process set, and of their parts (NAME/part.3).
+struct CodecPart {
+  std::vector<std::string> tensors = {};
+  std::uint32_t process_set = 0;
+  // Only what all ranks have alike: how many steps there were, and the factors of the last one.
+  // What a rank has not sent stays its own.
+  bool shared = false;
+};
 
 struct CodecReport {
   std::string codec;

@@ -46,10 +46,24 @@ struct AlgorithmChoice {
   std::vector<AlgorithmTrial> others;       // predicted to take too long for a trial
 };
 
+// A sparse collective of some length and number of elements, or the elements that a codec picks.
+struct SparseChoice {
+  std::string collective;                   // "sparse_allreduce", or the codec
+  std::uint32_t set = 0;                    // a ProcessSetId
+  std::string dtype;
+  std::uint64_t length = 0;                 // of the vector
+  double elements = 0;                      // that each rank brings, as the choice takes it
+  std::string algorithm;                    // what ran last
+  std::string reason;                       // in a sentence
+  std::vector<AlgorithmTrial> candidates;   // the best prediction first; empty: nothing was chosen
+};
+
 struct UNISONO_API Explanation {
   std::vector<LinkFigures> links;           // empty: nothing was measured
   double reduce_us_per_mib = 0;
+  double merge_ns_per_pair = 0;             // of two sparse streams
   std::vector<AlgorithmChoice> choices;     // by set, channel and size
+  std::vector<SparseChoice> sparse;         // by set, collective and size
 
   std::string text() const;                 // for people
 };

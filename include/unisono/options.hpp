@@ -103,7 +103,8 @@ enum class OptionForm : std::uint8_t {
   cpu_sets,
   wire,
   codec,
-  codec_rules
+  codec_rules,
+  plan_codecs
 };
 
 // What the value of an option looks like.

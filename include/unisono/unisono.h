@@ -71,7 +71,8 @@ typedef void (*unisono_callback)(int code, const char* message, void* context);
 
 /* What every collective accepts. Start from unisono_call_init(): size lets the struct grow. A
  * library that is newer than this header reads only the fields below; an older one refuses fields
- * that it does not know unless they are zero. */
+ * that it does not know unless they are zero. It ends without padding: new fields come in pairs of
+ * 32 bits, or fill 64. */
 typedef struct {
   size_t size;
   unisono_op op;

@@ -307,9 +307,14 @@ class UNISONO_API Engine {
   // get an error. A step that differs from it is negotiated, and the order is learned again.
   Status follow_graph(const Graph& graph, ProcessSetId set = kWorld);
   // What codecs have not sent yet and need besides, of this rank, for a checkpoint; loading it gives
-  // the same bits from there on. Refused while an allreduce with a codec is on its way.
+  // the same bits from there on. Refused while an allreduce with a codec is on its way, loading as
+  // soon as one has been submitted.
   Result<std::vector<std::byte>> codec_state() const;
   Status load_codec_state(std::span<const std::byte> state);
+  // The same of some tensors: loading leaves what is kept of others as it is, and forgets what the
+  // state does not have of these; refused while one of these is on its way.
+  Result<std::vector<std::byte>> codec_state(const CodecPart& part) const;
+  Status load_codec_state(std::span<const std::byte> state, const CodecPart& part);
   // What a tensor's codec has not sent yet, and forgets now: allreduce it to lose nothing. Empty
   // where nothing was kept.
   Result<std::vector<float>> take_residual(std::string_view tensor);

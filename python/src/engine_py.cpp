@@ -226,8 +226,11 @@ void follow_graph(Member& self, const std::vector<PyGraphNode>& nodes,
   raise_unless_ok(status);
 }
 
-nb::bytes codec_state(Member& self) {
-  const auto state = value_or_raise(self.engine().codec_state());
+using Names = std::optional<std::vector<std::string>>;  // of tensors; none: of all
+
+nb::bytes codec_state(Member& self, const Names& names, ProcessSetId set, bool shared) {
+  const auto state = value_or_raise(names ? self.engine().codec_state({*names, set, shared})
+                                          : self.engine().codec_state());
   return nb::bytes(state.data(), state.size());
 }
 
@@ -235,8 +238,10 @@ std::span<const std::byte> bytes_of(const nb::bytes& state) {
   return {reinterpret_cast<const std::byte*>(state.c_str()), state.size()};
 }
 
-void load_codec_state(Member& self, const nb::bytes& state) {
-  raise_unless_ok(self.engine().load_codec_state(bytes_of(state)));
+void load_codec_state(Member& self, const nb::bytes& state, const Names& names, ProcessSetId set,
+                      bool shared) {
+  raise_unless_ok(names ? self.engine().load_codec_state(bytes_of(state), {*names, set, shared})
+                        : self.engine().load_codec_state(bytes_of(state)));
 }
 
 std::vector<nb::bytes> redistribute(const std::vector<nb::bytes>& states, std::size_t size) {
@@ -342,8 +347,10 @@ void bind_engine(nb::module_& module) {
       .def("stats", &stats)
       .def("timings", &timings)
       .def("explain", [](Member& self) { return self.engine().explain().text(); })
-      .def("codec_state", &codec_state)
-      .def("load_codec_state", &load_codec_state, nb::arg("state"))
+      .def("codec_state", &codec_state, nb::arg("names") = nb::none(), nb::arg("set") = kWorld,
+           nb::arg("shared") = false)
+      .def("load_codec_state", &load_codec_state, nb::arg("state"), nb::arg("names") = nb::none(),
+           nb::arg("set") = kWorld, nb::arg("shared") = false)
       .def("start_timeline", &start_timeline, nb::arg("path"), nb::arg("mark_cycles"))
       .def("stop_timeline", &stop_timeline)
       .def("follow_graph", &follow_graph, nb::arg("nodes"), nb::arg("fetches"), nb::arg("set"))

@@ -68,6 +68,7 @@ Costs typical_costs() {
   costs.links[1] = {{10e-6, 14e-6, 40e-6, 120e-6, 440e-6}};
   costs.links[2] = {{30e-6, 66e-6, 590e-6, 2270e-6, 8990e-6}};  // 1 Gbit/s
   costs.reduce_per_byte = 1e-10;
+  costs.merge_per_pair = 7e-9;
   return costs;
 }
 
@@ -77,6 +78,7 @@ std::vector<std::byte> encode_measurement(const Measurement& measurement) {
     for (const double seconds : points) out.put(seconds);
   }
   out.put(measurement.reduce_per_byte);
+  out.put(measurement.merge_per_pair);
   return out.take();
 }
 
@@ -87,6 +89,7 @@ std::optional<Measurement> decode_measurement(std::span<const std::byte> bytes) 
     for (double& seconds : points) seconds = in.get<double>();
   }
   measurement.reduce_per_byte = in.get<double>();
+  measurement.merge_per_pair = in.get<double>();
   if (!in.finished()) return std::nullopt;
   return measurement;
 }
@@ -106,9 +109,13 @@ Costs agreed_costs(std::span<const Measurement> measurements) {
       if (i > 0) points[i] = std::max(points[i], points[i - 1]);
     }
   }
-  std::vector<double> found;
-  for (const Measurement& each : measurements) found.push_back(each.reduce_per_byte);
-  costs.reduce_per_byte = median_or(std::move(found), costs.reduce_per_byte);
+  std::vector<double> reduced, merged;
+  for (const Measurement& each : measurements) {
+    reduced.push_back(each.reduce_per_byte);
+    merged.push_back(each.merge_per_pair);
+  }
+  costs.reduce_per_byte = median_or(std::move(reduced), costs.reduce_per_byte);
+  costs.merge_per_pair = median_or(std::move(merged), costs.merge_per_pair);
   return costs;
 }
 

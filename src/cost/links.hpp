@@ -37,6 +37,7 @@ struct LinkCost {
 struct Costs {
   std::array<LinkCost, kLinkClasses> links;
   double reduce_per_byte = 0;
+  double merge_per_pair = 0;                // an (index, value) pair of either of two streams
 
   const LinkCost& of(LinkClass link) const { return links[static_cast<std::size_t>(link)]; }
   // A step of a running engine takes so long: more than the shortest message took while nothing else
@@ -50,7 +51,7 @@ Costs typical_costs();
 // What one rank found; 0 stands for what it did not measure.
 struct Measurement {
   std::array<Points, kLinkClasses> seconds{};
-  double reduce_per_byte = 0;
+  double reduce_per_byte = 0, merge_per_pair = 0;
 };
 std::vector<std::byte> encode_measurement(const Measurement& measurement);
 // None when the bytes are no measurement.

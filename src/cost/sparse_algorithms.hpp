@@ -39,6 +39,8 @@ struct SparseCase {
   bool estimates = false;                   // oktopk looks for its threshold
   double gathered_bytes_per_value = 0;      // of a codec; 0: none
   std::string_view dense_algorithm = "ring";  // by which dense values are reduced
+  // The same for the time, by how many bytes they are; none: the best there is.
+  std::function<std::string_view(std::size_t bytes)> dense_rule = {};
 };
 
 // Bytes that all members together send, headers included. The algorithm must have a row, and what

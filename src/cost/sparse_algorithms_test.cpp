@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "cost/algorithms.hpp"
+
 namespace unisono::cost {
 namespace {
 
@@ -96,6 +98,42 @@ TEST(SparseCost, TheChoiceFollowsWhatDominates) {
   EXPECT_LT(predict_sparse("dsar_split_allgather", packed, network(50e-6, 12.5e6)),
             predict_sparse("dsar_split_allgather", uniform(8, 1 << 22, 0.2),
                            network(50e-6, 12.5e6)));
+}
+
+// A CPU that adds up vectors ten times as fast does not merge streams any faster.
+TEST(SparseCost, MergingIsPricedByItself) {
+  const SparseCase what = uniform(8, 1 << 24, 1.0 / 128);
+  Costs fast = network(50e-6, 125e6);
+  fast.reduce_per_byte = fast.reduce_per_byte / 10;
+  for (const Costs& costs : {network(50e-6, 125e6), fast}) {
+    // At 1 Gbit/s doubling sends a tenth less, and merges every element of the sum again and again.
+    EXPECT_EQ(choose_sparse(what, {}, costs).front().algorithm, "ssar_split_allgather");
+    Costs no_work = costs;
+    no_work.merge_per_pair = 0;
+    EXPECT_EQ(choose_sparse(what, {}, no_work).front().algorithm, "ssar_recursive_double");
+  }
+  Costs slow = fast;
+  slow.merge_per_pair = 2 * fast.merge_per_pair;
+  EXPECT_NEAR(predict_sparse("ssar_recursive_double", what, slow) -
+                  predict_sparse("ssar_recursive_double", what, fast),
+              2 * (131072 + 261120 + 518180) * fast.merge_per_pair, 5e-5);
+}
+
+TEST(SparseCost, IdenticalSupportsAskFirstAndRunWhatTheRuleSays) {
+  SparseCase alike = uniform(8, 1 << 24, 1.0 / 128);
+  const double k = static_cast<double>(alike.length) / 128;
+  alike.count = identical_supports(alike.length, k);
+  const Costs costs = network(50e-6, 125e6);
+  const double best = predict_sparse("identical", alike, costs);
+  alike.dense_rule = [](std::size_t bytes) {
+    EXPECT_EQ(bytes, std::size_t{131072 * 4});
+    return std::string_view("recursive_doubling");
+  };
+  const double by_rule = predict_sparse("identical", alike, costs);
+  const double alone = predict_allreduce("recursive_doubling", alike.layout, 131072 * 4, costs);
+  EXPECT_GT(by_rule, best) << "another algorithm would be better, but does not run";
+  EXPECT_GT(by_rule, alone + costs.of(LinkClass::wire).latency() + 0.1 * k * costs.merge_per_pair)
+      << "the others' hashes, and what they take to make";
 }
 
 TEST(SparseCost, OneMemberCostsNothing) {

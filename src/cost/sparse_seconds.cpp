@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // The times: members are alike, so one of them stands for all. A packet is two messages that leave
-// together; pairs take several times as long to reduce as dense values of as many bytes.
+// together. What pairs take is measured by itself: a CPU that adds vectors fast does not merge fast.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,8 +16,8 @@ namespace {
 
 // As in algorithms.cpp: a further message in the same step.
 constexpr double kFurtherPacket = 0.25;
-// Bytes of pairs take so many times what bytes of a dense sum take (docs/COMPRESSION.md).
-constexpr double kMergeFactor = 17, kScatterFactor = 12, kCompactFactor = 9;
+// What a pair takes, where one that is merged with another stream takes 1 (docs/COMPRESSION.md).
+constexpr double kMerged = 1, kScattered = 0.7, kCompacted = 0.5, kHashed = 0.2;
 
 struct Guess {
   double seconds = 0;
@@ -29,7 +29,7 @@ class SparseForm {
   SparseForm(const SparseCase& what, const Costs& costs)
       : c(what), figures(costs), n(what.layout.n),
         wire(costs.of(what.layout.hosts > 1 ? what.layout.between : what.layout.within)),
-        gamma(costs.reduce_per_byte) {}
+        gamma(costs.reduce_per_byte), pair_s(costs.merge_per_pair) {}
 
   Guess dense() const;
   Guess recursive_double() const;
@@ -61,8 +61,14 @@ class SparseForm {
            kFurtherPacket * std::max(messages * (n - 1) - 1, 0.0) * wire.latency();
   }
   double one(double bytes) const { return wire.seconds(bytes) + kFurtherPacket * wire.latency(); }
-  double reducing(double bytes, bool dense, double factor) const {
-    return gamma * bytes * (dense ? 1 : factor);
+  // Of so many elements in a range, or of the whole range where they are kept dense.
+  double reducing(double nnz, std::uint64_t length, double what) const {
+    const double dense = gamma * static_cast<double>(length * working());
+    return is_dense(static_cast<std::uint64_t>(nnz), length) ? dense : what * pair_s * nnz;
+  }
+  // What the elements of some members take, as one packet.
+  double taken_in(int members, std::uint64_t length, double what) const {
+    return reducing(static_cast<double>(expected(members, length)), length, what);
   }
   bool is_dense(std::uint64_t nnz, std::uint64_t length) const {
     return kept_dense(length, nnz, c.value_bytes, c.dense_multiplier);
@@ -74,25 +80,32 @@ class SparseForm {
   const Costs& figures;
   const int n;
   const LinkCost wire;
-  const double gamma;
+  const double gamma, pair_s;
 };
 
-Guess dense_allreduce(const Layout& layout, std::size_t bytes, const Costs& costs) {
+// By the algorithm that will run where that is known.
+Guess dense_allreduce(const SparseCase& c, std::size_t bytes, const Costs& costs) {
+  const Layout& layout = c.layout;
+  const std::string_view rule = c.dense_rule ? c.dense_rule(bytes) : std::string_view();
   Guess best;
   for (const std::string_view name :
        {"direct", "recursive_doubling", "halving_doubling", "ring", "hierarchical"}) {
+    if (!rule.empty() && name != rule) continue;
     if (name == "hierarchical" && (layout.hosts < 2 || layout.each < 2)) continue;
     const double seconds = predict_allreduce(name, layout, bytes, costs);
     if (best.bytes > 0 && seconds >= best.seconds) continue;
     best = {seconds, std::max(1.0, static_cast<double>(sent_by_allreduce(name, layout, bytes)) /
                                        layout.n)};
   }
-  return best;
+  if (best.bytes > 0 || rule.empty()) return best;
+  SparseCase any = c;                       // the rule knows one that has no form here
+  any.dense_rule = {};
+  return dense_allreduce(any, bytes, costs);
 }
 
 Guess SparseForm::dense() const {
   const std::size_t bytes = c.length * c.value_bytes;
-  Guess out = dense_allreduce(c.layout, bytes, figures);
+  Guess out = dense_allreduce(c, bytes, figures);
   out.seconds += gamma * static_cast<double>(bytes);  // it is filled up first
   return out;
 }
@@ -103,7 +116,8 @@ Guess SparseForm::recursive_double() const {
   if (core != n) {
     const double there = packet(expected(1, c.length), c.length, c.value_bytes);
     const double back = packet(expected(n, c.length), c.length, c.value_bytes);
-    out.seconds += one(there) + one(back) + reducing(there, false, kMergeFactor);
+    out.seconds += one(there) + one(back) +
+                   2 * taken_in(1, c.length, kMerged);
     out.bytes += (there + back) * (n - core) / n;
   }
   int members = core == n ? 1 : 2;
@@ -114,7 +128,7 @@ Guess SparseForm::recursive_double() const {
     const double crowd = within ? 1 : c.layout.each;
     const LinkCost& link = within ? figures.of(c.layout.within) : wire;
     out.seconds += link.seconds(crowd * bytes) + kFurtherPacket * link.latency() +
-                   2 * reducing(bytes, is_dense(nnz, c.length), kMergeFactor);
+                   2 * reducing(static_cast<double>(nnz), c.length, kMerged);
     out.bytes += bytes;
   }
   return out;
@@ -129,9 +143,10 @@ Guess SparseForm::split(bool dense_gather) const {
   const double whole = dense_gather ? per_value * static_cast<double>(slice())
                                     : packet(reduced, slice(), c.value_bytes);
   if (c.balanced) out.seconds += spread(264, 1);
-  out.seconds += spread(part, 2) + reducing(n * part, false, kScatterFactor) +
+  out.seconds += spread(part, 2) + n * taken_in(1, slice(), kScattered) +
                  spread(whole, dense_gather ? 1 : 2) +
-                 reducing(n * whole, dense_gather, kCompactFactor);
+                 (dense_gather ? gamma * n * static_cast<double>(slice() * c.value_bytes)
+                               : n * taken_in(n, slice(), kCompacted));
   out.bytes = (n - 1) * (part + whole + (c.balanced ? 264 : 0));
   return out;
 }
@@ -141,18 +156,18 @@ Guess SparseForm::ring() const {
   for (int step = 1; step < n; ++step) {
     const std::uint64_t nnz = expected(step, slice());
     const double bytes = packet(nnz, slice(), step == 1 ? c.value_bytes : working());
-    out.seconds += one(bytes) + 2 * reducing(bytes, is_dense(nnz, slice()), kMergeFactor);
+    out.seconds += one(bytes) + 2 * reducing(static_cast<double>(nnz), slice(), kMerged);
     out.bytes += bytes;
   }
   const double whole = packet(expected(n, slice()), slice(), c.value_bytes);
-  out.seconds += (n - 1) * one(whole) + reducing(n * whole, false, kCompactFactor);
+  out.seconds += (n - 1) * one(whole) + n * taken_in(n, slice(), kCompacted);
   out.bytes += (n - 1) * whole;
   return out;
 }
 
 Guess SparseForm::gather() const {
   const double bytes = packet(expected(1, c.length), c.length, c.value_bytes);
-  return {spread(bytes, 2) + reducing(n * bytes, false, kScatterFactor), (n - 1) * bytes};
+  return {spread(bytes, 2) + n * taken_in(1, c.length, kScattered), (n - 1) * bytes};
 }
 
 Guess SparseForm::oktopk() const {
@@ -160,8 +175,8 @@ Guess SparseForm::oktopk() const {
   const double part = packet(expected(1, slice()), slice(), c.value_bytes);
   const auto kept = static_cast<std::uint64_t>(c.k / n + 0.5);
   const double whole = packet(std::min(kept, slice()), slice(), c.value_bytes);
-  out.seconds = spread(part, 2) + reducing(n * part, false, kScatterFactor) + spread(whole, 2) +
-                reducing(n * whole, false, kCompactFactor) +
+  out.seconds = spread(part, 2) + n * taken_in(1, slice(), kScattered) + spread(whole, 2) +
+                kCompacted * pair_s * c.k +
                 (c.estimates ? 3 * spread(2048 * 4, 1) : 0) + (c.balanced ? spread(264, 1) : 0);
   out.bytes = (n - 1) * (part + whole + (c.estimates ? 3 * 8192 : 0) + (c.balanced ? 264 : 0));
   return out;
@@ -169,9 +184,12 @@ Guess SparseForm::oktopk() const {
 
 // As it is where supports agree.
 Guess SparseForm::identical() const {
-  const std::size_t bytes = static_cast<std::size_t>(expected(1, c.length)) * c.value_bytes;
-  Guess out = dense_allreduce(c.layout, bytes, figures);
-  out.seconds += spread(16, 1) + gamma * static_cast<double>(bytes);
+  const auto k = static_cast<std::size_t>(expected(1, c.length));
+  const std::size_t bytes = k * c.value_bytes;
+  Guess out = dense_allreduce(c, bytes, figures);
+  // Nobody begins before it has the hashes of all, which read every index.
+  out.seconds += wire.latency() + spread(16, 1) + kHashed * pair_s * static_cast<double>(k) +
+                 gamma * static_cast<double>(bytes);
   out.bytes += (n - 1) * 16;
   return out;
 }
@@ -192,8 +210,8 @@ Guess SparseForm::hierarchical() const {
   out.bytes = out.bytes / each + (part + whole) * (each - 1) / each;
   out.seconds += within.seconds((each - 1) * part) + within.seconds((each - 1) * whole) +
                  2 * kFurtherPacket * (each - 1) * within.latency() +
-                 reducing(each * part, false, kScatterFactor) +
-                 reducing(packet(here, c.length, working()), false, kCompactFactor);
+                 each * taken_in(1, c.length, kScattered) +
+                 reducing(static_cast<double>(here), c.length, kCompacted);
   return out;
 }
 

@@ -19,5 +19,15 @@ TEST(CodecRate, IsFoundForEveryCodec) {
   }
 }
 
+TEST(CodecRate, IsFoundForWhatPacksAllElements) {
+  const SteadyClock clock;
+  for (const char* codec : {"qsgd:2", "qsgd:8", "fp8"}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const double found = seconds_per_byte(parse_codec(codec).value(), dtype, clock);
+      EXPECT_TRUE(std::isfinite(found) && found > 0) << codec;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace unisono::encode

@@ -63,14 +63,18 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
     SetId set = 0;
     std::uint32_t index = 0;                // what the members call it
     bool keep_inputs = false;
+    bool packs = false;                     // by a codec that is no cast
   };
-  std::uint32_t keep_persistent(std::uint32_t id, KeptPersistent kept);
+  // settings: those that it was prepared with.
+  std::uint32_t keep_persistent(std::uint32_t id, KeptPersistent kept, const Settings& settings);
   Ticket start_persistent(std::uint32_t id);
   Status release_persistent(std::uint32_t id);
   Result<ArenaBlock> allocate(std::size_t bytes);
   // One of this rank's own when nobody shares memory with it.
   std::shared_ptr<arena::Neighbourhood> neighbourhood();
   encode::CodecMemory& codec_memory() const { return codec_memory_; }
+  // Not ok while an operation that was submitted may change what codecs keep.
+  Status codecs_at_rest(const CodecPart* part = nullptr) const;
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 
@@ -113,6 +117,7 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   Identity identity_;
   submit::CodecChoice codecs_;
   mutable encode::CodecMemory codec_memory_;
+  std::atomic<int> persistents_packing_{0};  // persistent operations on their way that pack
   Placement placement_;
   std::shared_ptr<WorldCore> world_;        // when ranks are threads
   Poller poller_;

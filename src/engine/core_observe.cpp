@@ -17,6 +17,7 @@ constexpr double kMebibyte = 1 << 20;
 Explanation EngineCore::explain() const {
   Explanation out;
   out.choices = explanations_.all();
+  out.sparse = explanations_.all_sparse();
   if (!network_.usable) return out;
   for (std::size_t i = 0; i < cost::kLinkClasses; ++i) {
     const auto link = static_cast<cost::LinkClass>(i);
@@ -27,6 +28,7 @@ Explanation EngineCore::explain() const {
                          .measured = network_.measured[i]});
   }
   out.reduce_us_per_mib = network_.costs.reduce_per_byte * kMebibyte * 1e6;
+  out.merge_ns_per_pair = network_.costs.merge_per_pair * 1e9;
   return out;
 }
 
@@ -109,6 +111,18 @@ void EngineCore::stop_trace() {
   trace_.reset();
 }
 
+Status EngineCore::codecs_at_rest(const CodecPart* part) const {
+  bool busy = persistents_packing_.load() > 0;
+  if (part == nullptr) {
+    busy = busy || names_.packing() > 0;
+  } else {
+    const encode::ChosenTensors chosen(*part);
+    busy = busy || names_.packing(part->process_set,
+                                  [&](std::string_view name) { return chosen.has(name); });
+  }
+  return busy ? encode::codecs_busy() : Status();
+}
+
 Stats EngineCore::stats() const {
   Stats stats;
   const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
@@ -125,10 +139,7 @@ Stats EngineCore::stats() const {
   stats.order = order_reports_.get();
   if (stats.order.strategy.empty()) stats.order.strategy = options_.order;
   stats.order.planner = options_.planner;
-  {
-    const std::lock_guard held(codec_memory_.mutex);
-    stats.codecs = codec_memory_.reports();
-  }
+  stats.codecs = codec_memory_.reports();
   std::lock_guard lock(sets_mutex_);
   stats.slow_rank = slow_.rank;
   stats.slow_late_s = seconds(slow_.late.count());

@@ -218,7 +218,8 @@ Result<Persistent> Engine::prepare(Operation operation, Settings settings) {
   const auto id = static_cast<std::uint32_t>(value >> 32);
   const auto index = static_cast<std::uint32_t>(value & 0xFFFFFFFF);
   return Persistent(core_, core_->keep_persistent(id, {std::move(operation), settings.process_set,
-                                                       index, settings.keep_inputs}));
+                                                       index, settings.keep_inputs},
+                                                  settings));
 }
 
 Ticket Persistent::start() const { return core_->start_persistent(id_); }
@@ -268,13 +269,22 @@ Status Engine::remove_process_set(ProcessSetId set) {
 
 std::vector<Rank> Engine::process_set(ProcessSetId set) const { return core_->members(set).ranks; }
 Result<std::vector<std::byte>> Engine::codec_state() const {
-  return engine::save_codecs(core_->codec_memory());
+  return core_->codec_memory().save();
 }
 Status Engine::load_codec_state(std::span<const std::byte> state) {
-  return engine::load_codecs(core_->codec_memory(), state);
+  if (auto status = core_->codecs_at_rest(); !status) return status;
+  return core_->codec_memory().load(state);
+}
+Result<std::vector<std::byte>> Engine::codec_state(const CodecPart& part) const {
+  return core_->codec_memory().save(part);
+}
+Status Engine::load_codec_state(std::span<const std::byte> state, const CodecPart& part) {
+  if (auto status = core_->codecs_at_rest(&part); !status) return status;
+  return core_->codec_memory().load(state, part);
 }
 Result<std::vector<float>> Engine::take_residual(std::string_view tensor) {
-  return engine::take_residual(core_->codec_memory(), tensor);
+  if (auto status = core_->codecs_at_rest(); !status) return status;
+  return core_->codec_memory().flush(tensor);
 }
 Result<std::vector<std::vector<std::byte>>> redistribute_codec_states(
     std::span<const std::vector<std::byte>> states, std::size_t size) {

@@ -47,6 +47,17 @@ std::string lines_of(const AlgorithmChoice& choice) {
   return out;
 }
 
+std::string lines_of(const SparseChoice& choice) {
+  std::string out =
+      cat("  ", choice.collective, ", set ", choice.set, ", ", choice.dtype, ", ",
+          figure(choice.elements), " of ", choice.length, " elements on each rank: ",
+          choice.algorithm, "; ", choice.reason, ".\n");
+  for (const AlgorithmTrial& trial : choice.candidates) {
+    out += cat("    ", trial.algorithm, ": ", figure(trial.predicted_us), " µs predicted\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string explain_text(const Explanation& explanation) {
@@ -57,13 +68,18 @@ std::string explain_text(const Explanation& explanation) {
     out += "Links, as all ranks agreed on them\n";
     for (const LinkFigures& link : explanation.links) out += line_of(link);
     out += cat("  reducing: ", figure(explanation.reduce_us_per_mib), " µs for each MiB\n");
+    out += cat("  merging sparse streams: ", figure(explanation.merge_ns_per_pair),
+               " ns for each element\n");
   }
   if (explanation.choices.empty()) {
-    return out + "Algorithms: no collective has run over messages; ranks that share memory need "
-                 "none.\n";
+    out += "Algorithms: no dense collective has run over messages; ranks that share memory need "
+           "none.\n";
+  } else {
+    out += "Algorithms over messages\n";
   }
-  out += "Algorithms over messages\n";
   for (const AlgorithmChoice& choice : explanation.choices) out += lines_of(choice);
+  if (!explanation.sparse.empty()) out += "Sparse streams\n";
+  for (const SparseChoice& choice : explanation.sparse) out += lines_of(choice);
   return out;
 }
 

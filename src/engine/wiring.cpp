@@ -25,11 +25,10 @@ Result<std::unique_ptr<plan::Planner>> wire_planner(const Options& options) {
 }
 
 submit::CodecChoice wire_codecs(const Options& options) {
-  submit::CodecChoice choice{.known = {}, .usual = options.codec, .planned = options.plan_codecs,
+  submit::CodecChoice choice{.usual = options.codec, .planned = options.plan_codecs,
                              .teams = options.teams, .rules = {}};
   // The options have been validated.
   if (auto rules = CodecRules::parse(options.codec_rules); rules.ok()) choice.rules = *rules;
-  for (const encode::CodecRow& row : encode::codec_table()) choice.known.push_back(row.name);
   return choice;
 }
 

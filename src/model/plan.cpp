@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
 #include "base/data/hash.hpp"
 #include "model/options/choices.hpp"
+#include "model/options/option_values.hpp"
 #include "model/options/registry.hpp"
 
 namespace unisono {
@@ -44,6 +46,12 @@ std::uint64_t ballot_identity(const Bucket& bucket) {
 
 bool is_cast(std::string_view codec) {
   return codec.empty() || find_row(kCodecChoices, codec) != nullptr;
+}
+
+bool may_pack(const Request& request) {
+  if (request.kind != Collective::allreduce && request.kind != Collective::prepare) return false;
+  const auto planned = split_list(request.plan_codecs);
+  return !is_cast(request.codec) || !std::all_of(planned.begin(), planned.end(), is_cast);
 }
 
 std::string_view codec_of(const Bucket& bucket) {

@@ -41,6 +41,8 @@ bool needs_ballot(const Bucket& bucket);
 std::string_view codec_of(const Bucket& bucket);
 // Whether a codec sends every element by itself, and the bucket is reduced as it travels.
 bool is_cast(std::string_view codec);
+// Whether a tensor may travel by a codec that is none: its own, or one that a plan may choose.
+bool may_pack(const Request& request);
 
 struct Plan {
   std::vector<Bucket> buckets;

@@ -41,6 +41,7 @@ inline constexpr MoveNumbers persistent_moves(std::uint32_t index) {
 }
 
 class Selector;                             // run/select/selector.hpp
+class Explanations;                         // run/select/explanations.hpp
 struct Choice;                              // there, too
 
 // What "oktopk" keeps of each tensor of a set.
@@ -61,6 +62,7 @@ struct RunContext {
   encode::CodecMemory* codecs = nullptr;    // outlives the run; none: nothing is kept
   const cost::Network* network = nullptr;   // null: typical figures choose sparse algorithms
   TopkMemories* topk = nullptr;             // of the set; outlives the run
+  Explanations* explanations = nullptr;     // outlives the run; may be null
 };
 
 // The same error, naming the tensor it reached, and whether its output is as it was.
@@ -118,7 +120,10 @@ class BucketRun {
   void cancel();
   // Whether every member has been seen to take part. Runs over messages cannot tell.
   virtual bool joined() const { return machine_ != nullptr; }
-  bool ready() const { return machine_ != nullptr && machine_->ready(); }
+  virtual bool ready() const { return machine_ != nullptr && machine_->ready(); }
+  // Whether the next step() touches nothing but memory of this run, and takes long: any one thread
+  // may make that step.
+  virtual bool computes() const { return false; }
   const Bucket& bucket() const { return bucket_; }
   std::string describe() const;
   // How much longer the network of the option emulate would take. The same on all members.

@@ -26,12 +26,12 @@ move::Step Channel::hold() {
 }
 
 move::Step Channel::move_on() {
-  if (mover == nullptr || !run->local()) return run->step();
   if (lent) {
     if (!mover->idle()) return move::Step::waiting;
     lent = false;
     if (mover->result() == move::Step::finished) return move::Step::finished;
   }
+  if (mover == nullptr || !(run->local() || run->computes())) return run->step();
   if (!run->ready() || !run->trouble().ok()) return move::Step::waiting;
   mover->give(*run);
   lent = true;

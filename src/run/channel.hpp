@@ -18,7 +18,7 @@ namespace unisono::run {
 struct Channel {
   std::unique_ptr<move::LocalTeam> team;          // null: members do not all share memory
   std::unique_ptr<move::HostTeam> host;     // null: or no two of them share any
-  std::unique_ptr<Mover> mover;             // null: the loop itself steps the run
+  std::unique_ptr<Mover> mover;             // null: the loop itself makes all steps
   std::unique_ptr<Selector> selector;       // of algorithms over messages
   std::uint64_t next_move = 0;
   std::deque<Bucket> queue;

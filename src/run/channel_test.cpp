@@ -1,9 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
-// How an emulated network holds buckets back, under a clock that only the test moves.
+// How an emulated network holds buckets back, under a clock that only the test moves, and what a
+// channel lends to its mover.
 #include "run/channel.hpp"
 
 #include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "base/os/doorbell.hpp"
 
 namespace unisono::run {
 namespace {
@@ -111,6 +118,65 @@ TEST_F(EmulatedChannel, ARankAloneHasNoNetwork) {
   members_ = Members::of({0}, 0);
   begin(1000);
   EXPECT_EQ(channel_.step(), Step::finished);
+}
+
+// Computes once, and does not end that step before the other run has begun its own.
+class ComputingRun final : public BucketRun {
+ public:
+  ComputingRun(Bucket bucket, RunContext context, std::atomic<int>& begun)
+      : BucketRun(std::move(bucket), std::vector<Pending>(1), context), begun_(begun) {}
+  Status start() override { return {}; }
+  bool computes() const override { return steps_ == 1; }
+  bool ready() const override { return true; }
+  Step step() override {
+    threads_.push_back(std::this_thread::get_id());
+    if (++steps_ != 2) return steps_ < 3 ? Step::advanced : Step::finished;
+    ++begun_;
+    while (begun_ < 2) std::this_thread::yield();
+    return Step::advanced;
+  }
+  const std::vector<std::thread::id>& threads() const { return threads_; }
+
+ private:
+  std::atomic<int>& begun_;
+  int steps_ = 0;
+  std::vector<std::thread::id> threads_;
+};
+
+// One that encodes must not keep the other from it, nor the loop from anything.
+TEST(Channel, TwoOfThemComputeSideBySide) {
+  Doorbell bell;
+  Options options;
+  Members members = Members::of({0, 1}, 0);
+  RunContext context;
+  context.members = &members;
+  context.options = &options;
+  std::atomic<int> begun = 0;
+  std::array<Channel, 2> channels;
+  for (Channel& channel : channels) {
+    Request request;
+    request.name = "t";
+    request.shape = {1};
+    Response response;
+    response.tensors = {request};
+    Bucket bucket;
+    bucket.responses = {response};
+    channel.mover = std::make_unique<Mover>(bell.ringer());
+    channel.run = std::make_unique<ComputingRun>(std::move(bucket), context, begun);
+  }
+  for (int ended = 0; ended < 2;) {
+    for (Channel& channel : channels) {
+      if (channel.run == nullptr || channel.step() != Step::finished) continue;
+      const auto& threads = static_cast<ComputingRun&>(*channel.run).threads();
+      const auto driver = std::this_thread::get_id();
+      ASSERT_EQ(threads.size(), 3U);
+      EXPECT_EQ(threads[0], driver);
+      EXPECT_NE(threads[1], driver);
+      EXPECT_EQ(threads[2], driver) << "only the step that computes is lent";
+      channel.run.reset();
+      ++ended;
+    }
+  }
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ void Mover::run() {
     }
     if (closing_.load(std::memory_order_relaxed)) return;
     try {
+      // What only computes goes on with the driver.
       do result_ = lent_->step();
-      while (result_ == move::Step::advanced);
+      while (result_ == move::Step::advanced && (lent_->local() || lent_->computes()));
     } catch (...) {
       error_ = std::current_exception();    // the driver deals with it
     }

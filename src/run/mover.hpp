@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that steps one bucket at a time, so that several are in flight while the engine's loop
 // looks after the rest. It only ever calls BucketRun::step() of a run that touches nothing but
-// memory; starting, completing and failing stay with the loop.
+// memory, or where the step does; starting, completing and failing stay with the loop.
 // Thread: the engine's driver makes all calls.
 #pragma once
 

@@ -147,24 +147,21 @@ Result<std::string> choose_codec(const Operation& operation, const Settings& set
 // text.
 Result<std::string> choose_plan_codecs(const Operation& operation, const Settings& settings,
                                        const CodecChoice& codecs) {
-  const auto asked =
-      split_list(settings.plan_codecs.empty() ? codecs.planned : settings.plan_codecs);
-  for (const std::string_view name : asked) {
-    if (std::find(codecs.known.begin(), codecs.known.end(), name) == codecs.known.end()) {
-      return wrong(operation, cat("unknown codec '", name, "' in plan_codecs; there are: ",
-                                  join_text(codecs.known)));
-    }
-  }
+  const auto allowed =
+      parse_plan_codecs(settings.plan_codecs.empty() ? codecs.planned : settings.plan_codecs);
+  if (!allowed.ok()) return wrong(operation, allowed.status().message());
   const bool wide = operation.dtype == DType::f32 || operation.dtype == DType::f64;
   const bool adds = settings.op == ReduceOp::sum || settings.op == ReduceOp::average;
   if (!traits_of(operation.kind).encodes || !wide || !adds || !settings.codec.empty() ||
       codecs.usual != "none" || codecs.rules.find(ruled_name(operation)) != nullptr) {
     return std::string();
   }
-  std::vector<std::string_view> chosen;
-  for (const std::string_view name : codecs.known) {
-    const bool named = std::find(asked.begin(), asked.end(), name) != asked.end();
-    if (named && name != "none") chosen.push_back(name);
+  std::vector<std::string> chosen;
+  for (const CodecSpec& codec : allowed.value()) {
+    // One that asks for more of a tensor than this one has is left out.
+    if (codec.is_cast() || check_packable(operation, settings, codec).ok()) {
+      chosen.push_back(codec.text());
+    }
   }
   return join_text(chosen, ",");
 }

@@ -18,7 +18,6 @@ namespace unisono::submit {
 
 // The codecs this engine has, and the one for calls that name none.
 struct CodecChoice {
-  std::vector<std::string_view> known = {"none"};  // that plans may choose of
   std::string_view usual = "none";
   std::string_view planned = "none";    // those that plans may choose, for calls that do not say
   std::int64_t teams = 1;               // that a call may name

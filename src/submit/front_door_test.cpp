@@ -91,7 +91,7 @@ TEST(FrontDoor, NamesTheProcessSetThatIsNotThere) {
 TEST(FrontDoor, ARequestCarriesWhatItsKindNeedsAndNoMore) {
   Settings settings{.op = ReduceOp::max, .prescale = 2, .root = 1, .priority = 3};
   settings.codec = "fp16";
-  const CodecChoice codecs{{"none", "fp16"}, "none"};
+  const CodecChoice codecs{.usual = "none"};
   const auto sum = make_request(tensor(Collective::allreduce), settings, &kTwo, codecs);
   ASSERT_TRUE(sum.ok());
   EXPECT_EQ(sum.value().op, ReduceOp::max);
@@ -109,7 +109,7 @@ TEST(FrontDoor, ARequestCarriesWhatItsKindNeedsAndNoMore) {
 }
 
 TEST(FrontDoor, AskingForNoneIsAskingForNothing) {
-  const CodecChoice codecs{{"none", "fp16"}, "fp16"};
+  const CodecChoice codecs{.usual = "fp16"};
   const auto usual = make_request(tensor(Collective::allreduce), {}, &kTwo, codecs);
   Settings none;
   none.codec = "none";
@@ -123,7 +123,7 @@ TEST(FrontDoor, AskingForNoneIsAskingForNothing) {
 }
 
 TEST(FrontDoor, RulesByNameComeAfterTheCallAndBeforeTheJob) {
-  CodecChoice codecs{{"none", "fp16"}, "qsgd:8"};
+  CodecChoice codecs{.usual = "qsgd:8"};
   codecs.rules = CodecRules::parse("*.bias=none,conv*=ef|topk:512:4|qsgd:4:1024").value();
   const auto codec = [&](const char* name, Settings settings = {}, DType dtype = DType::f32) {
     Operation operation = tensor(Collective::allreduce);
@@ -148,7 +148,7 @@ TEST(FrontDoor, RulesByNameComeAfterTheCallAndBeforeTheJob) {
 }
 
 TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {
-  const CodecChoice codecs{{"none", "fp16", "bf16"}, "none", "bf16, fp16"};
+  const CodecChoice codecs{.planned = "bf16, fp16"};
   const auto allowed = [&](Settings settings, DType dtype = DType::f32,
                            Collective kind = Collective::allreduce) {
     Operation operation = tensor(kind);
@@ -160,6 +160,8 @@ TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {
   EXPECT_EQ(allowed({}), "fp16,bf16") << "in one order, so that ranks agree";
   EXPECT_EQ(allowed({.plan_codecs = "bf16"}), "bf16");
   EXPECT_EQ(allowed({.plan_codecs = "none"}), "");
+  EXPECT_EQ(allowed({.plan_codecs = "qsgd:4,fp8,qsgd:8,bf16,none,bf16"}), "bf16,fp8:e4m3,qsgd:8,qsgd:4");
+  EXPECT_EQ(allowed({.plan_codecs = "qsgd:4,bf16"}, DType::f64), "bf16,qsgd:4");
   EXPECT_EQ(allowed({.codec = "none"}), "") << "who names a codec keeps it";
   EXPECT_EQ(allowed({.codec = "fp16"}), "");
   EXPECT_EQ(allowed({.op = ReduceOp::max}), "");
@@ -169,6 +171,12 @@ TEST(FrontDoor, PlansMayEncodeOnlyWhatIsAllowedAndNamesNoCodec) {
   EXPECT_NE(refusal(tensor(Collective::allreduce), {.plan_codecs = "fp16,morse"}, &kTwo, codecs)
                 .find("unknown codec 'morse' in plan_codecs"),
             std::string::npos);
+  // What keeps something, or leaves something out, is for who names it.
+  for (const char* codec : {"ef|qsgd:4", "topk:512:4", "powersgd:2", "clip:1|qsgd:8"}) {
+    EXPECT_NE(refusal(tensor(Collective::allreduce), {.plan_codecs = codec}, &kTwo, codecs)
+                  .find("give fp16, bf16, fp8 or qsgd"),
+              std::string::npos) << codec;
+  }
 }
 
 TEST(FrontDoor, OnlyUnevenSplitsAreUneven) {

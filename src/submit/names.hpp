@@ -4,8 +4,9 @@
 // releases when the operation has ended.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ class NameRegistry {
   Status reserve(std::span<const Pending> operations);
   void release(const Request& request) noexcept;
   std::size_t in_flight() const;
+  // How many of them may change what codecs keep.
+  std::size_t packing() const;
+  bool packing(SetId set, const std::function<bool(std::string_view)>& chosen) const;
 
  private:
   // Compares with the name inside a request, so that releasing allocates no memory.
@@ -36,7 +40,8 @@ class NameRegistry {
   void forget(const Request& request) noexcept;
 
   mutable std::mutex mutex_;
-  std::set<std::pair<SetId, std::string>, Before> names_;
+  std::map<std::pair<SetId, std::string>, bool, Before> names_;  // and whether it may pack
+  std::size_t packing_ = 0;
 };
 
 }  // namespace unisono::submit

@@ -28,6 +28,26 @@ TEST(NameRegistry, ANameIsFreeAgainOnceReleased) {
   EXPECT_TRUE(names.reserve(one).ok());
 }
 
+TEST(NameRegistry, CountsWhatMayChangeWhatCodecsKeep) {
+  NameRegistry names;
+  auto some = operations({{0, "cast"}, {0, "packed"}, {0, "planned"}});
+  some[0].request.codec = "bf16";
+  some[1].request.codec = "ef|qsgd:4";
+  some[2].request.plan_codecs = "bf16,qsgd:4";
+  ASSERT_TRUE(names.reserve(some).ok());
+  EXPECT_EQ(names.packing(), 2U);
+  EXPECT_FALSE(names.reserve(some).ok());
+  EXPECT_EQ(names.packing(), 2U);
+  const auto is = [](std::string_view wanted) {
+    return [=](std::string_view name) { return name == wanted; };
+  };
+  EXPECT_TRUE(names.packing(0, is("packed")));
+  EXPECT_FALSE(names.packing(0, is("cast")));
+  EXPECT_FALSE(names.packing(1, is("packed")));
+  for (const Pending& each : some) names.release(each.request);
+  EXPECT_EQ(names.packing(), 0U);
+}
+
 TEST(NameRegistry, ProcessSetsHaveNamesOfTheirOwn) {
   NameRegistry names;
   EXPECT_TRUE(names.reserve(operations({{0, "a"}, {1, "a"}})).ok());

@@ -49,6 +49,10 @@ double square_of(const std::vector<float>& values) {
 
 }  // namespace
 
+double norm_of_residual(const TensorMemory& memory) {
+  return std::sqrt(square_of(memory.residual));
+}
+
 TensorMemory& Feedback::of(std::string_view tensor) {
   const auto found = memories_.find(tensor);
   if (found != memories_.end()) return found->second;
@@ -66,12 +70,17 @@ double Feedback::norm() const {
   return std::sqrt(sum);
 }
 
-double Feedback::norm(const std::set<std::string, std::less<>>& tensors) const {
-  double sum = 0;
-  for (const std::string& name : tensors) {
-    if (const TensorMemory* memory = find(name)) sum += square_of(memory->residual);
+std::vector<std::string> Feedback::names(std::string_view prefix) const {
+  std::vector<std::string> out;
+  for (auto it = memories_.lower_bound(prefix);
+       it != memories_.end() && it->first.starts_with(prefix); ++it) {
+    out.push_back(it->first);
   }
-  return std::sqrt(sum);
+  return out;
+}
+
+void Feedback::forget(std::string_view tensor) {
+  if (const auto found = memories_.find(tensor); found != memories_.end()) memories_.erase(found);
 }
 
 std::vector<float> Feedback::flush(std::string_view tensor) {

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,18 +27,22 @@ struct TensorMemory {
   friend bool operator==(const TensorMemory&, const TensorMemory&) = default;
 };
 
+double norm_of_residual(const TensorMemory& memory);
+
 class Feedback {
  public:
   // Makes it where there is none.
   TensorMemory& of(std::string_view tensor);
   const TensorMemory* find(std::string_view tensor) const;
   std::size_t tensors() const { return memories_.size(); }
-  // The norm of all residuals together, or of these tensors.
+  // Names that begin so.
+  std::vector<std::string> names(std::string_view prefix) const;
+  // The norm of all residuals together.
   double norm() const;
-  double norm(const std::set<std::string, std::less<>>& tensors) const;
 
   // The residual of a tensor, which is empty from then on: to be sent by a dense allreduce.
   std::vector<float> flush(std::string_view tensor);
+  void forget(std::string_view tensor);
   void clear() { memories_.clear(); }
 
   // All of it as bytes that load() reads back bit for bit. load() leaves everything as it was when

@@ -13,6 +13,16 @@ namespace {
 
 thread_local Status t_last_error;
 
+// A field that lay where an older struct has padding would be read from memory that its caller did
+// not fill in, since its size says that it is there. So no struct ends with padding, and what is
+// added makes it larger.
+static_assert(sizeof(unisono_call) == offsetof(unisono_call, team) + sizeof(int32_t));
+static_assert(offsetof(unisono_call, team) == offsetof(unisono_call, keep_inputs) +
+                                                  sizeof(int32_t));
+static_assert(sizeof(void*) != 8 ||
+              (offsetof(unisono_call, prescale) == 16 && offsetof(unisono_call, codec) == 40 &&
+               offsetof(unisono_call, keep_inputs) == 64 && sizeof(unisono_call) == 72));
+
 // The size in the first published header; no caller has less.
 constexpr std::size_t kSmallestCall = offsetof(unisono_call, codec);
 // No header has more; a struct that nobody filled in may say anything.

@@ -26,6 +26,10 @@ struct CSparse {
   const void* values;
 };
 
+// As with unisono_call: no padding at the end, so that what is added makes the struct larger.
+static_assert(sizeof(unisono_sparse_call) == offsetof(unisono_sparse_call, user_operator) +
+                                                 sizeof(const unisono_sparse_operator*));
+
 // As with unisono_call: a shorter struct keeps the defaults, a longer one may say nothing more.
 Result<unisono_sparse_call> known_sparse_part(const unisono_sparse_call* given) {
   unisono_sparse_call call = unisono_sparse_call_init();

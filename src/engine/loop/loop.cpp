@@ -106,8 +106,7 @@ std::vector<std::unique_ptr<run::Channel>> Loop::open_channels(
     if (channel->team == nullptr && i < arena::SlotLease::kMax) {
       channel->host = open_host_team(members, board_slots, i);
     }
-    if (channel->team != nullptr && teams > 1)
-      channel->mover = std::make_unique<run::Mover>(parts_.bell);
+    if (teams > 1) channel->mover = std::make_unique<run::Mover>(parts_.bell);
     channels.push_back(std::move(channel));
   }
   const bool lacks = std::any_of(channels.begin(), channels.end(),

@@ -38,7 +38,8 @@ Status PersistentRunner::start(Pending& pending) {
       run::RunContext{parts_.shared->transport, &parts_.members, parts_.team.get(),
                       parts_.host.get(), parts_.shared->buffers, parts_.shared->options,
                       &next_move_, 1, run::persistent_moves(parts_.index), selector_.get(),
-                      parts_.shared->clock, parts_.shared->codecs, parts_.shared->network});
+                      parts_.shared->clock, parts_.shared->codecs, parts_.shared->network, nullptr,
+                      parts_.shared->explanations});
   ++started_;
   Status status = active_->start();
   if (!status.ok()) {

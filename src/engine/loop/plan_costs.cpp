@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "encode/codec_rate.hpp"
+#include "encode/packet/values.hpp"
+#include "model/codec/rules.hpp"
 #include "model/options/emulated_wire.hpp"
 #include "model/options/option_values.hpp"
 #include "plan/iteration/graph.hpp"
@@ -88,9 +90,35 @@ plan::MethodCost encoded_by(std::shared_ptr<const PlanCosts> costs, const encode
   return made;
 }
 
+// Packed parts and packed sums are about what an allreduce of the packed bytes is; before it members
+// ask each other twice, who takes part and whose tensors are numbers.
+plan::MethodCost packed_by(std::shared_ptr<const PlanCosts> costs, const CodecSpec& codec,
+                           DType dtype) {
+  const encode::ValueForm form{codec.form, codec.bits};
+  const PlanCosts::CodecKey key{codec.text(), dtype};
+  const double codec_s = costs->codec_per_byte(key);
+  const plan::PointsCost plain = plain_cost(*costs);
+  const auto model = [&](std::int64_t bytes) {
+    const auto sent = static_cast<std::int64_t>(
+        form.bytes(static_cast<std::size_t>(bytes) / size_of(dtype)));
+    return plain.seconds(sent) + 2 * predict(*costs, DType::i32, 8, false).seconds +
+           codec_s * static_cast<double>(bytes);
+  };
+  static const run::MoveTimes kNothing;
+  const auto known = costs->encoded.find(key);
+  plan::MethodCost made;
+  made.transfer = std::make_unique<plan::PointsCost>(
+      cost_of(*costs, known == costs->encoded.end() ? kNothing : known->second, model));
+  return made;
+}
+
 plan::CostsNow costs_now(std::shared_ptr<const PlanCosts> costs) {
   return [costs = std::move(costs)](std::string_view name, DType dtype) -> plan::MethodCost {
     if (name.empty()) return as_they_are(costs);
+    if (!is_cast(name)) {
+      const auto packed = parse_codec(name);
+      return packed.ok() ? packed_by(costs, packed.value(), dtype) : plan::MethodCost{};
+    }
     const encode::Codec* codec = encode::find_codec(name);
     if (codec == nullptr || codec->wire_dtype(dtype) == dtype) return {};
     return encoded_by(costs, *codec, dtype);
@@ -101,16 +129,20 @@ plan::CostsNow costs_now(std::shared_ptr<const PlanCosts> costs) {
 
 PlanCosts::PlanCosts(const Options& with, const Clock& clock) : options(with), clock_(clock) {
   if (options.deterministic) return;
-  for (const std::string_view name : split_list(options.plan_codecs)) {
-    if (name != "none") codec_per_byte({std::string(name), DType::f32});
-  }
+  const auto codecs = parse_plan_codecs(options.plan_codecs);
+  if (!codecs.ok()) return;
+  for (const CodecSpec& codec : codecs.value()) codec_per_byte({codec.text(), DType::f32});
 }
 
 double PlanCosts::codec_per_byte(const CodecKey& key) const {
   const auto known = per_byte_.find(key);
   if (known != per_byte_.end()) return known->second;
-  const encode::Codec* codec = encode::find_codec(key.first);
-  const double found = codec == nullptr ? 0 : encode::seconds_per_byte(*codec, key.second, clock_);
+  double found = 0;
+  if (const encode::Codec* codec = encode::find_codec(key.first)) {
+    found = encode::seconds_per_byte(*codec, key.second, clock_);
+  } else if (const auto packed = parse_codec(key.first); packed.ok()) {
+    found = encode::seconds_per_byte(packed.value(), key.second, clock_);
+  }
   return per_byte_[key] = found;
 }
 

@@ -27,14 +27,14 @@ constexpr Load kLoads[] = {{"tiny", DType::f32, 3},        {"small", DType::f64,
                            {"short", DType::bf16, 30'001}, {"large", DType::f32, 150'000}};
 
 // Small whole numbers, which every dtype adds up exactly.
-float brought(int rank, std::size_t i, int step) {
+float value_of_rank(int rank, std::size_t i, int step) {
   return static_cast<float>((static_cast<std::size_t>(rank + step) + i) % 5);
 }
 
 std::vector<std::byte> brought_by(const std::vector<Rank>& ranks, const Load& load, int step) {
   std::vector<float> values(load.count);
   for (std::size_t i = 0; i < load.count; ++i) {
-    for (const Rank rank : ranks) values[i] += brought(rank, i, step);
+    for (const Rank rank : ranks) values[i] += value_of_rank(rank, i, step);
   }
   std::vector<std::byte> out(load.count * size_of(load.dtype));
   kernels::cast(load.dtype, out.data(), DType::f32, values.data(), values.size());

@@ -323,7 +323,7 @@ bool SetRunner::start_run(run::Channel& channel, Bucket bucket, std::vector<Pend
                       channel.host.get(), parts_.shared->buffers, parts_.shared->options,
                       &channel.next_move, parts_.channels.size(), run::kSetMoves,
                       channel.selector.get(), parts_.shared->clock, parts_.shared->codecs,
-                      parts_.shared->network, &topk_},
+                      parts_.shared->network, &topk_, parts_.shared->explanations},
       settled);
   if (auto status = channel.run->start(); !status) {
     parts_.host->fail_job(status);

@@ -155,6 +155,7 @@ void Loop::close_set(SetId set) {
     submit::resolve(pending, removed, [this](const Request& r) { release_name(r); });
   }
   next_index_.erase(set);
+  parts_.shared.codecs->forget_set(set);
   table_.erase(set);
   parts_.publish_sets(table_);
 }

@@ -141,6 +141,27 @@ TEST_P(PlanMethodsLive, CodecsAreChosenWhereTheyAreAllowedAndHelp) {
   }, options);
 }
 
+// Of tensors that are equal everywhere quantising takes nothing away, so that sums stay right.
+TEST_P(PlanMethodsLive, CodecsThatPackAreChosenWhereTheyHelpMore) {
+  std::barrier<> all(kMethodRanks);
+  std::mutex mutex;
+  std::vector<std::string> said;
+  Options options = slow_network(GetParam());
+  options.plan_codecs = "bf16,qsgd:8";
+  options.emulate = "alpha=50us,beta=150ns";
+  run_tcp_ranks(kMethodRanks, [&](Engine& engine) {
+    MethodSteps steps(engine);
+    for (int i = 0; i < 25; ++i) steps.run();
+    const auto codecs = agreed_codecs(engine, all, mutex, said);
+    expect_codecs_where_allowed(codecs);
+    EXPECT_TRUE(std::any_of(codecs.begin(), codecs.end(),
+                            [](const auto& each) { return each.second == "qsgd:8"; }))
+        << "a quarter of the bytes takes less than a half";
+    EXPECT_FALSE(engine.stats().codecs.empty());
+    all.arrive_and_wait();
+  }, options);
+}
+
 TEST_P(PlanMethodsLive, NothingIsEncodedWhereSumsMustBeTheSameInEveryRun) {
   std::barrier<> all(kMethodRanks);
   Options options = slow_network(GetParam());

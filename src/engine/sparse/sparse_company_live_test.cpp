@@ -338,5 +338,43 @@ TEST(SparseErrors, ANameInFlightIsRefused) {
   });
 }
 
+TEST(SparseExplanation, ListsWhatWasChosenAndWhatElseThereWas) {
+  run_ranks(3, [](Engine& engine) {
+    EXPECT_TRUE(engine.explain().sparse.empty());
+    constexpr std::int64_t kLength = 4096;
+    const Brought mine =
+        brought(elements_of(Support::few, 1, engine.rank(), 3, kLength), DType::f32, kLength);
+    const auto call = [&](const char* name, const char* algorithm) {
+      return engine.sparse_allreduce(name, mine.operand,
+                                     {.op = ReduceOp::sum, .algorithm = algorithm});
+    };
+    const Ticket chosen = call("a", "");
+    ASSERT_TRUE(chosen.wait().ok());
+    std::vector<float> picked(4096, 1.0F);
+    ASSERT_TRUE(engine.allreduce<float>("b", picked, {.codec = "topk:512:4"}).wait().ok());
+    const Explanation why = engine.explain();
+    ASSERT_EQ(why.sparse.size(), 2U);
+    const SparseChoice& first = why.sparse[0];
+    EXPECT_EQ(first.collective, "sparse_allreduce");
+    EXPECT_EQ(first.length, 4096U);
+    EXPECT_GT(first.elements, 0);
+    EXPECT_EQ(first.algorithm, chosen.sparse().algorithm);
+    ASSERT_GT(first.candidates.size(), 3U);
+    EXPECT_EQ(first.candidates[0].algorithm, first.algorithm);
+    EXPECT_LE(first.candidates[0].predicted_us, first.candidates[1].predicted_us);
+    EXPECT_EQ(why.sparse[1].collective, "topk:512:4");
+    EXPECT_EQ(why.sparse[1].elements, 32);
+    for (const SparseChoice& each : why.sparse) {
+      EXPECT_NE(why.text().find(each.collective), std::string::npos) << why.text();
+      EXPECT_NE(why.text().find(each.reason), std::string::npos) << why.text();
+    }
+    ASSERT_TRUE(call("c", "sparse_ring").wait().ok());
+    const SparseChoice asked = engine.explain().sparse[0];
+    EXPECT_EQ(asked.algorithm, "sparse_ring");
+    EXPECT_TRUE(asked.candidates.empty());
+    EXPECT_NE(asked.reason.find("asks"), std::string::npos) << asked.reason;
+  });
+}
+
 }  // namespace
 }  // namespace unisono::engine

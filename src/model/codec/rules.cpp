@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/codec/rules.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/data/text.hpp"
 #include "model/options/option_values.hpp"
 
@@ -49,6 +52,32 @@ Result<CodecRules> CodecRules::parse(std::string_view text) {
     }
     out.rules_.push_back({std::string(pattern), codec.value()});
   }
+  return out;
+}
+
+Result<std::vector<CodecSpec>> parse_plan_codecs(std::string_view list) {
+  std::vector<CodecSpec> out;
+  for (const std::string_view text : split_list(list)) {
+    const auto parsed = parse_codec(text);
+    if (text.empty() || !parsed.ok()) {
+      return Status(Code::invalid_argument, cat("unknown codec '", text, "' in plan_codecs; ",
+                                                text.empty() ? "there is a comma too much"
+                                                             : parsed.status().message()));
+    }
+    const CodecSpec& codec = parsed.value();
+    if (codec.feedback || codec.clip != 0 || codec.pick != CodecPick::all ||
+        codec.form == CodecForm::powersgd) {
+      return Status(Code::invalid_argument,
+                    cat("codec '", text, "' in plan_codecs does not send all of a tensor, and a plan "
+                        "may change its mind in every step; give fp16, bf16, fp8 or qsgd, and name "
+                        "others with codec or codec_rules"));
+    }
+    const bool listed = std::find(out.begin(), out.end(), codec) != out.end();
+    if (codec != CodecSpec{} && !listed) out.push_back(codec);
+  }
+  std::sort(out.begin(), out.end(), [](const CodecSpec& a, const CodecSpec& b) {
+    return std::pair(a.form, -a.bits) < std::pair(b.form, -b.bits);
+  });
   return out;
 }
 

@@ -31,6 +31,11 @@ class CodecRules {
   std::vector<CodecRule> rules_;
 };
 
+// The codecs of a list that plans choose among for their buckets, each once, in one order, without
+// none. A plan may choose another one in any step, so all elements must travel and nothing be kept:
+// fp16, bf16, fp8 and qsgd. The error names the codec.
+Result<std::vector<CodecSpec>> parse_plan_codecs(std::string_view list);
+
 // Whether the name was made up because the caller gave none; another one comes with every call.
 bool is_made_up(std::string_view name);
 

@@ -34,9 +34,6 @@ struct Entry {
 constexpr OptionKind one_of(std::span<const OptionChoice> choices) {
   return {OptionForm::choice, choices};
 }
-constexpr OptionKind some_of(std::span<const OptionChoice> choices) {
-  return {OptionForm::choices, choices};
-}
 constexpr OptionKind count_from(std::int64_t least) { return {OptionForm::count, {}, least}; }
 constexpr OptionKind count_or_auto(std::int64_t least, std::int64_t most) {
   return {OptionForm::count_or_auto, {}, least, most};
@@ -46,7 +43,7 @@ constexpr OptionKind kBytes{OptionForm::bytes}, kFlag{OptionForm::flag},
     kMicrosecondsOrAuto{OptionForm::microseconds_or_auto}, kFile{OptionForm::file},
     kFileOrDynamic{OptionForm::file_or_dynamic},
     kCpuSets{OptionForm::cpu_sets}, kWire{OptionForm::wire}, kCodec{OptionForm::codec},
-    kCodecRules{OptionForm::codec_rules};
+    kCodecRules{OptionForm::codec_rules}, kCodecsOfPlans{OptionForm::plan_codecs};
 constexpr std::int64_t kCountMax = 1 << 20;
 
 // Beyond this many seconds a limit is no limit, and nanoseconds would overflow.
@@ -71,10 +68,10 @@ constexpr Entry kEntries[] = {
       "Codecs by the names of tensors, where a call does not say: *.bias=none,conv*=ef|topk:512:8. "
       "The first pattern that fits counts; * stands for any characters, ? for one."},
      &Options::codec_rules},
-    {{"plan_codecs", "UNISONO_PLAN_CODECS", "", some_of(kCodecChoices), true,
+    {{"plan_codecs", "UNISONO_PLAN_CODECS", "", kCodecsOfPlans, true,
       "Codecs that a planned step may use for float32 and float64 sums and averages that name none, "
-      "where a bucket ends sooner with one by measured costs: a list such as fp16,bf16. Never with "
-      "deterministic, nor before steps are planned."},
+      "where a bucket ends sooner with one by measured costs: a list of fp16, bf16, fp8 and qsgd such "
+      "as bf16,qsgd:8. Never with deterministic, nor before steps are planned."},
      &Options::plan_codecs},
     {{"transport", "UNISONO_TRANSPORT", "", one_of(kTransportChoices), true,
       "How bytes move."},
@@ -260,6 +257,7 @@ std::string allowed_text(const OptionKind& kind) {
              "ms, us or ns";
     case OptionForm::codec: return "none, fp16, bf16 or a composition such as ef|topk:512:4|qsgd:4";
     case OptionForm::codec_rules: return "PATTERN=CODEC, separated by commas";
+    case OptionForm::plan_codecs: return "none, or fp16, bf16, fp8 and qsgd, separated by commas";
     case OptionForm::choices:
       return cat("one or more of ", join_text(names_of(kind.choices)), ", separated by commas");
     case OptionForm::choice: break;
@@ -267,8 +265,14 @@ std::string allowed_text(const OptionKind& kind) {
   return join_text(names_of(kind.choices));
 }
 
+bool names_codecs(const OptionKind& kind) {
+  return kind.form == OptionForm::codec || kind.form == OptionForm::codec_rules ||
+         kind.form == OptionForm::plan_codecs;
+}
+
 // Codecs say themselves what is wrong with them, and where.
 Status check_codecs(const OptionKind& kind, std::string_view text) {
+  if (kind.form == OptionForm::plan_codecs) return parse_plan_codecs(text).status();
   return kind.form == OptionForm::codec ? parse_codec(text).status()
                                         : CodecRules::parse(text).status();
 }
@@ -279,7 +283,7 @@ bool store(std::string& field, const OptionKind& kind, std::string_view text) {
     if (!parse_cpu_request(text)) return false;
   } else if (kind.form == OptionForm::wire) {
     if (!parse_emulated_wire(text)) return false;
-  } else if (kind.form == OptionForm::codec || kind.form == OptionForm::codec_rules) {
+  } else if (names_codecs(kind)) {
     if (!check_codecs(kind, text).ok()) return false;
     // One text for one codec, since ranks compare it.
     if (kind.form == OptionForm::codec) {
@@ -372,7 +376,7 @@ Status set_from(Options& options, std::string_view key, std::string_view value,
   const OptionKind& kind = entry->row.kind;
   const auto store_value = [&](auto member) { return store(options.*member, kind, value); };
   if (std::visit(store_value, entry->member)) return {};
-  if (kind.form == OptionForm::codec || kind.form == OptionForm::codec_rules) {
+  if (names_codecs(kind)) {
     return {Code::invalid_argument,
             cat("option ", entry->row.key, where, ": ", check_codecs(kind, value).message())};
   }
@@ -440,6 +444,7 @@ std::string kind_text(const OptionKind& kind) {
     case OptionForm::wire: return "off, or alpha=TIME,beta=TIME";
     case OptionForm::codec: return "a codec";
     case OptionForm::codec_rules: return "PATTERN=CODEC,...";
+    case OptionForm::plan_codecs: return "a list of codecs";
     case OptionForm::choices:
       return cat("a list of ", join_text(names_of(kind.choices), "|"));
     case OptionForm::choice: break;

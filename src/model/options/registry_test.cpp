@@ -66,6 +66,8 @@ TEST(Choices, AListMayNameSeveral) {
   EXPECT_TRUE(options.set("plan-codecs", "fp16, bf16").ok());
   EXPECT_EQ(options.get("plan_codecs"), "fp16, bf16");
   EXPECT_TRUE(options.validate().ok());
+  EXPECT_TRUE(options.set("plan_codecs", "bf16,qsgd:4").ok());
+  EXPECT_FALSE(options.set("plan_codecs", "ef|topk:512:4").ok());
   EXPECT_FALSE(options.set("plan_codecs", "fp16,").ok());
   EXPECT_FALSE(options.set("plan_codecs", "fp16,morse").ok());
 }

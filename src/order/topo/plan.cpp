@@ -16,6 +16,8 @@ namespace unisono::order {
 namespace {
 
 constexpr std::size_t kRequestBytesMin = 8;
+// A bucket's channel, algorithm, codec and count, and a tensor with its rows.
+constexpr std::size_t kBucketBytesMin = 5 * sizeof(std::uint32_t) + kRequestBytesMin;
 
 bool well_formed(const std::vector<Request>& bucket, SetId set) {
   if (bucket.empty()) return false;
@@ -220,7 +222,7 @@ void TopoPlan::encode(ByteWriter& out) const {
 std::shared_ptr<const TopoPlan> TopoPlan::decode(ByteReader& in, SetId set,
                                                  std::uint32_t channels) {
   const auto count = in.get<std::uint32_t>();
-  if (!in.can_hold(count, sizeof(std::uint32_t)) || count == 0) return nullptr;
+  if (!in.can_hold(count, kBucketBytesMin) || count == 0) return nullptr;
   std::vector<std::vector<Request>> buckets(count);
   std::vector<BucketMethod> methods(count);
   PlanRows rows;

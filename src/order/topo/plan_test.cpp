@@ -66,5 +66,18 @@ TEST(TopoPlan, DecodesOnlyWholeValidPlans) {
   EXPECT_EQ(TopoPlan::decode(other, 3), nullptr);
 }
 
+// What is read before the buckets is a number that anybody may have sent: no room is made for more
+// buckets than the bytes behind it can be.
+TEST(TopoPlan, RefusesMoreBucketsThanItsBytesHold) {
+  constexpr std::uint32_t kBuckets = 1000;
+  ByteWriter bytes;
+  bytes.put(kBuckets);
+  bytes.put(std::uint32_t{7});              // a channel that there is not, which ends the reading
+  for (std::uint32_t i = 0; i < kBuckets; ++i) bytes.put(std::uint32_t{0});
+  ByteReader in(bytes.bytes());
+  EXPECT_EQ(TopoPlan::decode(in, 0, 2), nullptr);
+  EXPECT_FALSE(in.ok()) << "buckets were read";
+}
+
 }  // namespace
 }  // namespace unisono::order

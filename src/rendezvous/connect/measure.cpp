@@ -3,10 +3,12 @@
 #include "rendezvous/connect/measure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/sparse/sparse.hpp"
 #include "transport/registry.hpp"
 
 namespace unisono::rendezvous {
@@ -130,6 +132,37 @@ double measure_reduction(const Clock& clock) {
   return best / static_cast<double>(kBytes);
 }
 
+// Two sparse streams with a few indices in common, as those that meet in recursive doubling.
+double measure_merging(const Clock& clock) {
+  constexpr std::size_t kPairs = 8192;
+  constexpr Nanos kMergeFor{1'000'000};
+  std::array<std::vector<std::uint32_t>, 2> indices;
+  std::uint32_t drawn = 1, at[2] = {0, 0};
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      drawn = drawn * 1664525u + 1013904223u;
+      at[side] += 1 + (drawn >> 24);
+      indices[side].push_back(at[side]);
+    }
+  }
+  const std::vector<float> values(kPairs, 1.0F);
+  std::vector<std::uint32_t> out_indices(2 * kPairs);
+  std::vector<float> out_values(2 * kPairs);
+  const auto side = [&](std::size_t which) {
+    return kernels::Pairs{.count = kPairs, .narrow = indices[which].data(), .values = values.data()};
+  };
+  const kernels::PairsOut out{.capacity = 2 * kPairs, .narrow = out_indices.data(),
+                              .values = out_values.data()};
+  double best = 0;
+  const Time until = clock.now() + kMergeFor;
+  for (Time start = clock.now(); start < until; start = clock.now()) {
+    static_cast<void>(kernels::merge({}, side(0), side(1), out));
+    const double taken = nanos_to_seconds(clock.now() - start);
+    if (taken > 0) best = best == 0 ? taken : std::min(best, taken);
+  }
+  return best / (2 * kPairs);
+}
+
 }  // namespace
 
 cost::Network describe_network(const std::vector<PeerRecord>& peer_records,
@@ -184,6 +217,7 @@ Result<cost::Network> measure_network(const Joined& joined, const Options& optio
 
   cost::Measurement mine;
   mine.reduce_per_byte = measure_reduction(clock);
+  mine.merge_per_pair = measure_merging(clock);
   for (std::size_t i = 0; i < cost::kLinkClasses; ++i) {
     const Rank peer = measuring_partner(network, static_cast<cost::LinkClass>(i),
                                         joined.transport.rank());

@@ -12,6 +12,7 @@
 #include "run/kinds/kinds.hpp"
 #include "run/kinds/quantised_slices.hpp"
 #include "run/kinds/unpack.hpp"
+#include "run/select/sparse_trials.hpp"
 
 namespace unisono::run {
 namespace {
@@ -41,6 +42,7 @@ class SparseRun final : public BucketRun {
     work.overlapped = request.sparse.refuse_overlap ? &overlapped_ : nullptr;
     work.k = request.sparse.top_k;
     algorithm_ = request.kind == Collective::sparse_allgather ? "sparse_allgather" : choose();
+    if (context_.explanations != nullptr) explain();
     if (algorithm_ == "oktopk") work.memory = remembered(request.name);
     if (algorithm_ == "dsar_split_allgather" && request.sparse.gather_bits != 0) {
       slices_.emplace(request.sparse.gather_bits, request.name, tensor.response->sequence);
@@ -54,17 +56,45 @@ class SparseRun final : public BucketRun {
   }
 
  private:
+  // Elements that each member brings, as far as the choice knows.
+  double elements() const {
+    const SparseAsk& ask = tensors_.front().request->sparse;
+    return ask.expected != 0 ? static_cast<double>(ask.expected)
+                             : static_cast<double>(ask.nnz_sum) / context_.members->count();
+  }
+
+  void explain() const {
+    const Request& request = *tensors_.front().request;
+    SparseChoice choice{.collective = std::string(name_of(request.kind)),
+                        .set = bucket_.set,
+                        .dtype = std::string(name_of(request.dtype)),
+                        .length = static_cast<std::uint64_t>(request.elements()),
+                        .elements = elements(),
+                        .algorithm = std::string(algorithm_),
+                        .reason = {},
+                        .candidates = trials_of(candidates_)};
+    choice.reason = !candidates_.empty() ? cat("the shortest of ", candidates_.size(),
+                                               " predictions by ", measured() ? "measured" : "typical",
+                                               " figures")
+                    : request.kind == Collective::sparse_allgather ? "there is no other"
+                    : context_.members->count() == 1 ? "the rank is alone"
+                                                     : "the call asks for it";
+    context_.explanations->set(std::move(choice));
+  }
+
+  bool measured() const {
+    return context_.network != nullptr && context_.network->usable &&
+           !context_.options->deterministic;
+  }
+
   // Equal on all members.
-  std::string_view choose() const {
+  std::string_view choose() {
     const Request& request = *tensors_.front().request;
     const SparseAsk& ask = request.sparse;
     if (!ask.algorithm.empty()) return move::sparse_algorithm_named(ask.algorithm);
     const int n = context_.members->count();
     if (n == 1) return "ssar_recursive_double";
-    const bool measured = context_.network != nullptr && context_.network->usable &&
-                          !context_.options->deterministic;
-    const double k = ask.expected != 0 ? static_cast<double>(ask.expected)
-                                       : static_cast<double>(ask.nnz_sum) / n;
+    const double k = elements();
     cost::SparseCase what;
     what.layout = cost::layout_of(context_.network != nullptr ? *context_.network : cost::Network{},
                                   *context_.members);
@@ -75,15 +105,19 @@ class SparseRun final : public BucketRun {
     what.count = ask.same_indices ? cost::identical_supports(what.length, k)
                                   : cost::uniform_supports(what.length, k, n);
     what.k = ask.top_k != 0 ? static_cast<double>(ask.top_k) : static_cast<double>(ask.most());
+    const move::MoveContext where{.members = context_.members, .host = context_.host};
+    what.dense_rule = [&](std::size_t bytes) {
+      return move::choose_allreduce("auto", where, request.dtype, bytes);
+    };
     if (ask.gather_bits != 0) {
       what.gathered_bytes_per_value = QuantisedSlices::bytes_per_value(ask.gather_bits);
     }
-    const auto candidates = cost::choose_sparse(
+    candidates_ = cost::choose_sparse(
         what,
         {.topk = ask.allow_loss && !user, .codec = ask.gather_bits != 0, .user_operator = user,
          .supports_may_agree = ask.same_indices},
-        measured ? context_.network->costs : cost::typical_costs());
-    return candidates.front().algorithm;
+        measured() ? context_.network->costs : cost::typical_costs());
+    return candidates_.front().algorithm;
   }
 
   // Members that have run the same steps remember the same. A name that never comes again has nothing
@@ -123,6 +157,7 @@ class SparseRun final : public BucketRun {
   std::optional<QuantisedSlices> slices_;   // outlives the machine
   stream::Stream result_;
   std::string_view algorithm_;
+  std::vector<cost::SparseCandidate> candidates_;  // that were reckoned with, the best first
   bool overlapped_ = false;
 };
 

@@ -35,6 +35,14 @@ std::size_t Cut::all_bytes() const {
   return std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0});
 }
 
+void CutExchange::take_sums(std::size_t owner, const std::byte* packed) {
+  for (const TensorPart& part : cut_.parts_of(owner)) {
+    encode::read_values(form_, {part.count, 0, part.count}, packed,
+                        work_.tensors[part.tensor].sum + part.first);
+    packed += form_.bytes(part.count);
+  }
+}
+
 void Contributions::take(ExchangeWork& work) {
   scratch_.resize(work.tensors.size());
   values_.assign(work.tensors.size(), nullptr);

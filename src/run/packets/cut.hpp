@@ -44,6 +44,21 @@ class Contributions {
   std::vector<const float*> values_;
 };
 
+// An exchange of all elements in fewer bits, cut among the members.
+class CutExchange : public Exchange {
+ protected:
+  explicit CutExchange(ExchangeWork work)
+      : Exchange(std::move(work)),
+        form_{work_.codec.form, work_.codec.bits},
+        cut_(work_.tensors, work_.n(), form_) {}
+  // What the packed sums of an owner say becomes the sums of this member.
+  void take_sums(std::size_t owner, const std::byte* packed);
+
+  const encode::ValueForm form_;
+  const Cut cut_;
+  std::vector<std::byte> packed_;           // parts or sums of all owners, back to back
+};
+
 // The random numbers of a tensor in a step; round tells the times apart that it is packed in it.
 kernels::QuantiseKey key_of(const PackedTensor& tensor, std::uint32_t round);
 // What a residual keeps when `exact` went out as `sent`. Sums that are no numbers are not kept.

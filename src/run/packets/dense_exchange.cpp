@@ -8,19 +8,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
 #include "run/packets/cut.hpp"
 
 namespace unisono::run {
 namespace {
 
-class DenseExchange final : public Exchange {
+class DenseExchange final : public CutExchange {
  public:
-  explicit DenseExchange(ExchangeWork work)
-      : Exchange(std::move(work)),
-        form_{work_.codec.form, work_.codec.bits},
-        cut_(work_.tensors, work_.n(), form_) {}
+  explicit DenseExchange(ExchangeWork work) : CutExchange(std::move(work)) {}
 
   std::unique_ptr<move::CollectiveMachine> next() override {
     switch (stage_++) {
@@ -107,18 +103,13 @@ class DenseExchange final : public Exchange {
   void decode() {
     const std::byte* in = packed_.data();
     for (std::size_t owner = 0; owner < work_.n(); ++owner) {
-      for (const TensorPart& part : cut_.parts_of(owner)) {
-        encode::read_values(form_, {part.count, 0, part.count}, in,
-                            work_.tensors[part.tensor].sum + part.first);
-        in += form_.bytes(part.count);
-      }
+      take_sums(owner, in);
+      in += cut_.bytes_of(owner);
     }
   }
 
-  const encode::ValueForm form_;
-  const Cut cut_;
   int stage_ = 0;
-  std::vector<std::byte> packed_, received_, own_;
+  std::vector<std::byte> received_, own_;
 };
 
 }  // namespace

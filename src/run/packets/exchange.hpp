@@ -3,7 +3,7 @@
 // How the tensors of a bucket are added up over the members when a codec packs them: a few machines
 // one after the other, and what happens to the tensors between them. All members choose alike, from
 // what they have agreed on.
-// Thread: the one that drives the engine; the codecs' mutex is held by whoever calls.
+// Thread: the one that drives the bucket's channel; what it keeps of its tensors is its own alone.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@
 
 namespace unisono::run {
 
+class Explanations;                         // run/select/explanations.hpp
+
 // One tensor on its way. The source's elements are numbers on every member.
 struct PackedTensor {
   encode::Source source;
@@ -35,6 +37,8 @@ struct ExchangeWork {
   const cost::Network* network = nullptr;   // null: ranks on one host
   bool measured = false;                    // else typical figures stand for the network's
   const Members* members = nullptr;
+  Explanations* explanations = nullptr;     // may be null
+  std::uint32_t set = 0;
 
   std::size_t n() const { return static_cast<std::size_t>(members->count()); }
   std::size_t me() const { return static_cast<std::size_t>(members->me); }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <mutex>
 #include <new>
 
 #include "base/data/text.hpp"
@@ -19,19 +18,14 @@
 namespace unisono::run {
 namespace {
 
-constexpr char kSetMark = '\x1f';           // in no name that people write
-
 class PacketRun final : public BucketRun {
  public:
   PacketRun(RunParts parts, const CodecSpec& codec)
       : BucketRun(std::move(parts.bucket), std::move(parts.pendings), parts.context),
         codec_(codec) {}
 
-  ~PacketRun() override {
-    if (!uses_memory_) return;              // else it failed on the way
-    const std::lock_guard lock(codec_memory().mutex);
-    end_use(codec_memory());
-  }
+  // Claims are left where it failed on the way.
+  ~PacketRun() override { codec_memory().give_back(claims_); }
 
   Status start() override {
     std::size_t elements = 0;
@@ -54,20 +48,20 @@ class PacketRun final : public BucketRun {
     return {};
   }
 
+  // Machines are stepped by the driver; what happens to the tensors between them is a step of its
+  // own, so that buckets of other channels may go on meanwhile.
   move::Step step() override {
     if (!trouble_.ok()) return move::Step::waiting;
+    if (computes_) return compute();
+    if (following_ != nullptr) machine_ = std::move(following_);
     const move::Step step = machine_->step();
     if (step != move::Step::finished) return step;
-    try {
-      auto following = next_machine();
-      if (following == nullptr) return move::Step::finished;
-      machine_ = std::move(following);
-    } catch (const std::bad_alloc&) {
-      trouble_ = Status(Code::out_of_memory,
-                        cat("no memory to encode '", tensors_.front().request->name, "' by '",
-                            codec_.text(), "'; free memory on this host or lower fusion_bytes"));
-    }
+    computes_ = true;
     return move::Step::advanced;
+  }
+  bool computes() const override { return computes_ && trouble_.ok(); }
+  bool ready() const override {
+    return computes() || following_ != nullptr || BucketRun::ready();
   }
 
   const Status& trouble() const override {
@@ -81,6 +75,19 @@ class PacketRun final : public BucketRun {
   }
 
  private:
+  move::Step compute() {
+    computes_ = false;
+    try {
+      following_ = next_machine();
+      if (following_ == nullptr) return move::Step::finished;
+    } catch (const std::bad_alloc&) {
+      trouble_ = Status(Code::out_of_memory,
+                        cat("no memory to encode '", tensors_.front().request->name, "' by '",
+                            codec_.text(), "'; free memory on this host or lower fusion_bytes"));
+    }
+    return move::Step::advanced;
+  }
+
   encode::Source source_of(const Tensor& tensor) const {
     return {.tensor = tensor.request->name, .dtype = bucket_.dtype,
             .elements = tensor.absent() ? nullptr : tensor.pending.input, .count = tensor.out_count,
@@ -91,29 +98,17 @@ class PacketRun final : public BucketRun {
   float* sum_of(const Tensor& tensor) const {
     return reinterpret_cast<float*>(sums_.memory.get()) + tensor.offset;
   }
-  // Sets other than the world have tensors of their own.
-  std::string kept_name(const Tensor& tensor) const {
-    return bucket_.set == 0 ? tensor.request->name
-                            : cat(kSetMark, bucket_.set, "/", tensor.request->name);
-  }
 
   std::unique_ptr<move::CollectiveMachine> next_machine() {
-    encode::CodecMemory& memory = codec_memory();
-    const std::lock_guard lock(memory.mutex);
-    if (exchange_ == nullptr) begin_exchange(memory);
+    if (exchange_ == nullptr) begin_exchange(codec_memory());
     if (exchange_ == nullptr) return nullptr;
     auto machine = exchange_->next();
-    if (machine == nullptr) finish_exchange(memory);
+    if (machine == nullptr) finish_exchange(codec_memory());
     return machine;
   }
 
   encode::CodecMemory& codec_memory() {
     return context_.codecs != nullptr ? *context_.codecs : own_memory_;
-  }
-  void end_use(encode::CodecMemory& memory) {
-    --memory.under_way;
-    for (const std::string& name : claimed_) memory.give_back(name);
-    uses_memory_ = false;
   }
 
   void begin_exchange(encode::CodecMemory& memory) {
@@ -122,41 +117,39 @@ class PacketRun final : public BucketRun {
                       .algorithm = algorithm_of(*context_.options), .network = context_.network,
                       .measured = context_.network != nullptr && context_.network->usable &&
                                   !context_.options->deterministic,
-                      .members = context_.members};
-    auto& use = memory.use_of(codec_.text());
-    ++memory.under_way;
-    uses_memory_ = true;
+                      .members = context_.members, .explanations = context_.explanations,
+                      .set = bucket_.set};
+    done_.codec = codec_.text();
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Tensor& tensor = tensors_[i];
-      if (skipped(i)) ++use.report.skipped;
+      if (skipped(i)) ++done_.skipped;
       if (skipped(i) || tensor.out_count == 0) continue;
       // A name that never comes again keeps nothing.
       encode::TensorMemory* kept = nullptr;
       if (is_made_up(tensor.request->name)) {
         kept = &forgotten_.emplace_back();
       } else {
-        const std::string& name = claimed_.emplace_back(memory.claim(kept_name(tensor)));
-        if (codec_.feedback) use.tensors.insert(name);
-        kept = &memory.feedback.of(name);
+        claims_.push_back(memory.claim(encode::kept_name(bucket_.set, tensor.request->name)));
+        kept = claims_.back().memory;
       }
       work.tensors.push_back({source_of(tensor), kept, sum_of(tensor)});
       memories_.push_back(work.tensors.back().memory);
-      bytes_ += tensor.request->bytes();
+      done_.bytes += tensor.request->bytes();
     }
-    if (work.tensors.empty()) return end_use(memory);
+    if (work.tensors.empty()) return memory.note(done_);
     exchange_ = make_exchange(std::move(work));
   }
 
   void finish_exchange(encode::CodecMemory& memory) {
     // Everywhere alike, also where a rank has joined: what is picked later depends on it.
     for (encode::TensorMemory* each : memories_) ++each->steps;
-    CodecReport& report = memory.use_of(codec_.text()).report;
-    report.tensors += memories_.size();
-    report.bytes += bytes_;
-    report.packed_bytes += exchange_->packed_bytes();
-    report.exchange = exchange_->describe();
+    done_.tensors = memories_.size();
+    done_.packed_bytes = exchange_->packed_bytes();
+    done_.exchange = exchange_->describe();
+    memory.note(done_, codec_.feedback ? claims_ : std::vector<encode::CodecMemory::Claim>());
     // Before anybody hears that it is done: who does may save what is kept.
-    end_use(memory);
+    memory.give_back(claims_);
+    claims_.clear();
   }
 
   void deliver() override {
@@ -181,10 +174,11 @@ class PacketRun final : public BucketRun {
   encode::CodecMemory own_memory_;          // where the engine has none
   std::vector<encode::TensorMemory*> memories_;
   std::deque<encode::TensorMemory> forgotten_;
-  std::vector<std::string> claimed_;        // names of what is kept
-  std::size_t bytes_ = 0;
-  bool uses_memory_ = false;                // counts as under way
+  std::vector<encode::CodecMemory::Claim> claims_;  // on what is kept, until the sums are there
+  CodecReport done_;
   std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<move::CollectiveMachine> following_;  // until the driver takes it
+  bool computes_ = false;
   Status trouble_;
 };
 

@@ -7,19 +7,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/data/text.hpp"
 #include "kernels/kernels.hpp"
 #include "run/packets/cut.hpp"
 
 namespace unisono::run {
 namespace {
 
-class RingExchange final : public Exchange {
+class RingExchange final : public CutExchange {
  public:
-  explicit RingExchange(ExchangeWork work)
-      : Exchange(std::move(work)),
-        form_{work_.codec.form, work_.codec.bits},
-        cut_(work_.tensors, work_.n(), form_) {}
+  explicit RingExchange(ExchangeWork work) : CutExchange(std::move(work)) {}
 
   std::unique_ptr<move::CollectiveMachine> next() override {
     const std::size_t n = work_.n(), hop = hop_++;
@@ -91,21 +87,14 @@ class RingExchange final : public Exchange {
     const std::byte* in = packed_.data();
     for (std::size_t member = 0; member < work_.n(); ++member) {
       const bool own = member == work_.me();
-      const std::byte* from = own ? outgoing_.data() : in;
-      for (const TensorPart& part : cut_.parts_of(segment_of(member))) {
-        encode::read_values(form_, {part.count, 0, part.count}, from,
-                            work_.tensors[part.tensor].sum + part.first);
-        from += form_.bytes(part.count);
-      }
+      take_sums(segment_of(member), own ? outgoing_.data() : in);
       in += cut_.bytes_of(segment_of(member));
     }
   }
 
-  const encode::ValueForm form_;
-  const Cut cut_;
   Contributions contributions_;
   std::size_t hop_ = 0;
-  std::vector<std::byte> packed_, incoming_, outgoing_;
+  std::vector<std::byte> incoming_, outgoing_;
 };
 
 }  // namespace

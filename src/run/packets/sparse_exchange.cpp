@@ -16,6 +16,7 @@
 #include "kernels/pick/pick.hpp"
 #include "move/sparse/sparse.hpp"
 #include "run/packets/cut.hpp"
+#include "run/select/sparse_trials.hpp"
 
 namespace unisono::run {
 namespace {
@@ -68,6 +69,16 @@ class SparseExchange final : public Exchange {
     begun_ = true;
     pick();
     choose();
+    if (work_.explanations != nullptr) {
+      work_.explanations->set({.collective = work_.codec.text(),
+                               .set = work_.set,
+                               .dtype = std::string(name_of(DType::f32)),
+                               .length = length(),
+                               .elements = elements_,
+                               .algorithm = algorithm_,
+                               .reason = why_,
+                               .candidates = trials_of(candidates_)});
+    }
     move::SparseWork sparse{.dtype = DType::f32, .op = {}, .mine = mine_.view()};
     if (sums_) sparse.codec = sums_.get();
     return move::make_sparse_allreduce(algorithm_, work_.next_context(), std::move(sparse), out_);
@@ -149,9 +160,10 @@ class SparseExchange final : public Exchange {
           static_cast<double>(form.bytes(kernels::kQuantiseBucket)) / kernels::kQuantiseBucket;
     }
     const cost::Costs costs = work_.measured ? work_.network->costs : cost::typical_costs();
-    const auto found = cost::choose_sparse(what, {.codec = quantises}, costs);
-    algorithm_ = std::string(found.front().algorithm);
-    why_ = cat("the shortest of ", found.size(), " predictions for ", k, " of ", what.length,
+    candidates_ = cost::choose_sparse(what, {.codec = quantises}, costs);
+    elements_ = k;
+    algorithm_ = std::string(candidates_.front().algorithm);
+    why_ = cat("the shortest of ", candidates_.size(), " predictions for ", k, " of ", what.length,
                " elements on each of ", work_.members->count(), " ranks");
     if (quantises && algorithm_ == "dsar_split_allgather") {
       sums_ = std::make_unique<QuantisedSums>(form, key_of(work_.tensors.front(), 1),
@@ -197,6 +209,8 @@ class SparseExchange final : public Exchange {
   bool begun_ = false;
   stream::Stream mine_, out_;
   std::string algorithm_, why_;
+  double elements_ = 0;                     // that each member is expected to pick
+  std::vector<cost::SparseCandidate> candidates_;
   std::unique_ptr<QuantisedSums> sums_;
 };
 

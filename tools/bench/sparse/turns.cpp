@@ -53,6 +53,7 @@ PredictedNetwork network_of(const Engine& engine) {
     }
   }
   out.costs.reduce_per_byte = 1e-6 * explanation.reduce_us_per_mib / kMebibyte;
+  out.costs.merge_per_pair = 1e-9 * explanation.merge_ns_per_pair;
   return out;
 }
 

@@ -149,6 +149,47 @@ TEST(GraphMethods, ACodecIsChosenWhereItIsAllowedAndEndsSooner) {
   EXPECT_EQ(methods[4].method, (BucketMethod{}));
 }
 
+// Fewer bits take longer to make: which of them is worth it follows from the wire, and none is where
+// the wire is fast.
+TEST(GraphMethods, EveryCodecThatIsAllowedMayWinAndSoMayNone) {
+  struct Form {
+    std::string_view name;
+    double bytes, codec_s;              // of a byte: what is sent, and what encoding takes
+  };
+  constexpr Form kForms[] = {{"", 1, 0}, {"bf16", 0.5, 0.1}, {"fp8", 0.25, 0.3},
+                             {"qsgd:8", 0.25, 0.4}, {"qsgd:4", 0.125, 0.5}};
+  const auto chosen = [&](const char* planner, double wire_s, std::int64_t bytes,
+                          const char* allowed) {
+    const CostsNow costs = [&](std::string_view codec, DType) {
+      MethodCost made;
+      for (const Form& form : kForms) {
+        // Encoded buckets ask the members once more.
+        const double latency = codec.empty() ? 1 : 3;
+        if (form.name != codec) continue;
+        made.transfer =
+            std::make_unique<LineCost>(Line{latency, form.bytes * wire_s + form.codec_s});
+      }
+      return made;
+    };
+    IterationGraph graph{{{.bytes = bytes, .sums = true, .codecs = allowed}}, IterationEdges(1)};
+    const auto arranger = make_arranger(planner, {}, costs);
+    const IterationBuckets buckets = arranger->arrange(graph);
+    const IterationMethods methods = arranger->methods(graph, buckets);
+    EXPECT_EQ(fault_of(graph, buckets, methods, 1), "");
+    return methods.front().method.codec;
+  };
+  for (const char* planner : {"merged", "wfbp", "threshold"}) {
+    const char* all = "bf16,fp8,qsgd:8,qsgd:4";
+    EXPECT_EQ(chosen(planner, 0.1, 1000, all), "") << "the wire keeps up";
+    EXPECT_EQ(chosen(planner, 0.5, 1000, all), "bf16");
+    EXPECT_EQ(chosen(planner, 1.2, 1000, all), "fp8");
+    EXPECT_EQ(chosen(planner, 10, 1000, all), "qsgd:4");
+    EXPECT_EQ(chosen(planner, 10, 1000, "bf16,qsgd:8"), "qsgd:8") << "of those allowed";
+    EXPECT_EQ(chosen(planner, 10, 1000, ""), "");
+    EXPECT_EQ(chosen(planner, 0.5, 5, all), "") << "too short to be worth it";
+  }
+}
+
 TEST(GraphMethods, OfEqualEndsTensorsStayAsTheyAre) {
   IterationGraph graph{{{.bytes = 1000, .sums = true, .codecs = "fp16"}}, IterationEdges(1)};
   const auto merged = make_arranger("merged", {}, halving_costs({0, 0.01}, 5));

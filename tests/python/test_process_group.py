@@ -20,6 +20,8 @@ CALLS, MESSAGES, LIFETIMES = ("process_group_checks.py", "process_group_messages
 MESHES = "device_mesh_checks.py"
 REDUCTIONS, SEEN, DETAIL = ("process_group_reductions.py", "process_group_seen.py",
                             "process_group_detail.py")
+# Without the flight recorder nobody looks on, and sums take the short way to the engine.
+RECORDERS = {"recorded": "2000", "unrecorded": "0"}
 BACKENDS = {"alone": "unisono", "beside_another": "cpu:unisono,cuda:gloo"}
 
 
@@ -34,9 +36,10 @@ def needs_python_backends():
         pytest.skip("this torch has no Backends in Python")
 
 
-@pytest.fixture(scope="module")
-def calls(tmp_path_factory):
-    return checked.Job(CALLS, 3, store_file(tmp_path_factory))
+@pytest.fixture(scope="module", params=RECORDERS)
+def calls(request, tmp_path_factory):
+    return checked.Job(CALLS, 3, store_file(tmp_path_factory),
+                       TORCH_FR_BUFFER_SIZE=RECORDERS[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +83,10 @@ def test_on_four_ranks(meshes, name):
     meshes.confirm(name)
 
 
-@pytest.fixture(scope="module")
-def reductions(tmp_path_factory):
-    return checked.Job(REDUCTIONS, 3, store_file(tmp_path_factory))
+@pytest.fixture(scope="module", params=RECORDERS)
+def reductions(request, tmp_path_factory):
+    return checked.Job(REDUCTIONS, 3, store_file(tmp_path_factory),
+                       TORCH_FR_BUFFER_SIZE=RECORDERS[request.param])
 
 
 @pytest.mark.parametrize("name", checked.names(REDUCTIONS))

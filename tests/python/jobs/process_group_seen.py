@@ -166,6 +166,45 @@ def hooks_of_the_group_fire():
 
 
 @check
+def sums_take_the_short_way_where_nobody_looks_on():
+    needs_python_backends()
+    if not ALONE:
+        raise Skip("a group of several backends is torch's own, and goes its way")
+    recorded = os.environ.get("TORCH_FR_BUFFER_SIZE")
+    os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
+    group = dist.new_group(list(range(SIZE)))
+    if recorded is None:
+        del os.environ["TORCH_FR_BUFFER_SIZE"]
+    backend, passed = group._behind, []
+    long_way = backend.allreduce
+    backend.allreduce = lambda *given: passed.append(1) or long_way(*given)
+
+    def summed(tensor, is_short, **more):
+        before, want = len(passed), tensor.detach().clone() * SIZE
+        work = dist.all_reduce(tensor, group=group, **more)
+        if work is not None:
+            (tensor_out,) = work.get_future().wait()
+            assert tensor_out.data_ptr() == tensor.data_ptr() and work.is_completed()
+        assert torch.equal(tensor.detach(), want), (tensor, want)
+        assert (len(passed) == before) == is_short, (tensor, is_short)
+
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32):
+        summed(torch.full((5,), 3, dtype=dtype), True)
+        summed(torch.full((5,), 3, dtype=dtype), True, async_op=True)
+    summed(torch.nn.Parameter(torch.full((4,), 2.0)), True)
+    summed(torch.ones(0), True)
+    summed(torch.ones(6, 2)[:, 1], False)
+    summed(torch.ones(3, dtype=torch.uint8), False)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        summed(torch.ones(3), False)
+    summed(torch.ones(3), True)
+    if hasattr(c10d.ProcessGroup, "register_pre_hook"):
+        group.register_pre_hook(5, lambda _: None)
+        summed(torch.ones(3), False)
+    dist.destroy_process_group(group)
+
+
+@check
 def works_know_how_they_stand():
     work = dist.all_reduce(torch.ones(4), async_op=True)
     if not ALONE:

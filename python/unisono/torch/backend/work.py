@@ -83,6 +83,7 @@ class Work(c10d.Work):
         self._what, self._outputs, self._futures = what, outputs, futures
         self._timeout_s = timeout_s
         self._tickets, self._finish = tickets, finish
+        self._is_simple = finish is None and tickets is not None and len(tickets) == 1
         self._error: Optional[BaseException] = None
         self._lock = threading.Lock()
         self._started = None if tickets is not None else threading.Event()
@@ -102,6 +103,18 @@ class Work(c10d.Work):
             self._started.set()
 
     def wait(self, timeout: Union[timedelta, float, None] = None) -> bool:
+        # torch waits for a call once, right after it was made, and most calls are one operation
+        # that writes where it shall: nothing else is to be done then.
+        if self._is_simple and timeout is None:
+            limit_s = self._timeout_s + STALL_REPORT_S
+            try:
+                self._tickets[0].wait(limit_s)  # type: ignore[index]
+            except Timeout as error:
+                raise self._late(limit_s, error) from None
+            except Error as error:
+                self._error = error
+                raise
+            return True
         given = seconds_of(timeout)
         self._complete(self._timeout_s + STALL_REPORT_S if given is None else given)
         return True
@@ -158,6 +171,9 @@ class Work(c10d.Work):
             raise self._error
         return list(self._outputs)
 
+    def _late(self, limit_s: float, error: Timeout) -> Timeout:
+        return Timeout(f"{self._what} was not done within {limit_s:g} s. {error}")
+
     def _complete(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         if self._started is not None and not self._started.wait(limit_s):
@@ -167,7 +183,7 @@ class Work(c10d.Work):
             for ticket in self._tickets or ():
                 ticket.wait(max(0.0, deadline - time.monotonic()))
         except Timeout as error:
-            raise Timeout(f"{self._what} was not done within {limit_s:g} s. {error}") from None
+            raise self._late(limit_s, error) from None
         except Error as error:
             self._error = error
         with self._lock:

@@ -84,6 +84,15 @@ class Submitter:
         runs = chosen_groups(len(tensors), num_groups, groups)
         return self._submit_group(_KIND.allreduce, tensors, in_place, name, settings, runs)
 
+    def _named_group(self, tensors: Sequence[Tensor], name: str, names: Sequence[str],
+                     op: ReduceOp, process_set: AnySet, prescale_factor: float = 1.0,
+                     postscale_factor: float = 1.0, codec: str = "", team: int = 0) -> Handle:
+        """An allreduce in place of a group whose tensors have names of their own, by which codecs
+        keep what they have not sent, whatever group a tensor is in."""
+        settings = self._reduction(process_set, op, prescale_factor, postscale_factor, codec=codec,
+                                   team=team)
+        return self._submit_group(_KIND.allreduce, tensors, True, name, settings, names=names)
+
     def _submit(self, kind: _core.Collective, tensor: Tensor, in_place: bool, name: Optional[str],
                 settings: _core.Settings, with_splits: bool = False) -> Handle:
         array = arrays.to_engine(tensor, in_place)
@@ -102,17 +111,20 @@ class Submitter:
 
     def _submit_group(self, kind: _core.Collective, tensors: Sequence[Tensor], in_place: bool,
                       name: Optional[str], settings: _core.Settings,
-                      runs: Optional[list[list[int]]] = None) -> Handle:
-        """runs: the indices of each group; None for one group of all."""
+                      runs: Optional[list[list[int]]] = None,
+                      names: Optional[Sequence[str]] = None) -> Handle:
+        """runs: the indices of each group; None for one group of all. names: of the tensors, of
+        which there is one group then."""
         tensors = list(tensors)
         made = [arrays.to_engine(tensor, in_place) for tensor in tensors]
         base = self._base_name(f"grouped_{kind.name}", name, settings)
         tickets: list[Any] = [None] * len(made)
         whole = [(base, list(range(len(made))))]
         for group, run in whole if runs is None else _named(base, runs):
-            names = [f"{group}_{i}of{len(run)}" for i in range(1, len(run) + 1)]
             given = self._core.submit_group(
-                group, kind, names, [made[index].dtype for index in run],
+                group, kind,
+                [f"{group}_{i}of{len(run)}" for i in range(1, len(run) + 1)] if names is None
+                else [f"{kind.name}.{each}" for each in names], [made[index].dtype for index in run],
                 [made[index].memory for index in run], in_place, settings)
             for index, ticket in zip(run, given):
                 tickets[index] = ticket

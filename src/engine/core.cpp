@@ -266,9 +266,7 @@ Members EngineCore::members(SetId set) const {
 
 std::uint32_t EngineCore::keep_persistent(std::uint32_t id, KeptPersistent kept,
                                           const Settings& settings) {
-  const Members set = members(settings.process_set);
-  const auto request = submit::make_request(kept.operation, settings, &set, codecs_);
-  kept.packs = request.ok() && may_pack(request.value());
+  kept.packs = packs(kept.operation, settings);
   std::lock_guard lock(sets_mutex_);
   persistents_[id] = std::move(kept);
   return id;
@@ -303,7 +301,7 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
   Handover submission;
   submission.persistent = id;
   Pending& pending = submission.operations.emplace_back();
-  bool packs = false;
+  bool counts = false;                      // by a codec that is no cast
   {
     std::lock_guard lock(sets_mutex_);
     const auto it = persistents_.find(id);
@@ -318,18 +316,14 @@ Ticket EngineCore::start_persistent(std::uint32_t id) {
     pending.keep_alive = operation.keep_alive;
     pending.keep_inputs = it->second.keep_inputs;
     pending.request.name = operation.name;
-    packs = it->second.packs;
+    counts = it->second.packs;
   }
   if (Status status = usable(); !status) return Ticket(failed_ticket(pending.request.name, status));
   pending.ticket = std::make_shared<TicketState>();
   pending.ticket->name = pending.request.name;
   pending.ticket->waiter = weak_from_this();
   Ticket ticket(pending.ticket);
-  if (packs) {
-    // Told before the ticket is done, and however the operation ends.
-    ++persistents_packing_;
-    pending.on_done = [this](const Status&) { --persistents_packing_; };
-  }
+  if (counts) count_as_packing(pending);
   hand_over(std::move(submission));
   return ticket;
 }

@@ -75,6 +75,8 @@ class EngineCore final : public TicketWaiter, public std::enable_shared_from_thi
   encode::CodecMemory& codec_memory() const { return codec_memory_; }
   // Not ok while an operation that was submitted may change what codecs keep.
   Status codecs_at_rest(const CodecPart* part = nullptr) const;
+  bool packs(const Operation& operation, const Settings& settings) const;
+  void count_as_packing(Pending& pending);  // a persistent operation, which has no name in flight
   // Barriers have no name of their own: the n-th of a set meets the n-th of the other members.
   std::uint64_t next_barrier(SetId set);
 

@@ -111,18 +111,6 @@ void EngineCore::stop_trace() {
   trace_.reset();
 }
 
-Status EngineCore::codecs_at_rest(const CodecPart* part) const {
-  bool busy = persistents_packing_.load() > 0;
-  if (part == nullptr) {
-    busy = busy || names_.packing() > 0;
-  } else {
-    const encode::ChosenTensors chosen(*part);
-    busy = busy || names_.packing(part->process_set,
-                                  [&](std::string_view name) { return chosen.has(name); });
-  }
-  return busy ? encode::codecs_busy() : Status();
-}
-
 Stats EngineCore::stats() const {
   Stats stats;
   const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };

@@ -23,6 +23,7 @@ import torch
 
 from .. import _core
 from ..errors import InvalidArgument
+from ..reduce_ops import ReduceOp
 
 
 class Compressor:
@@ -132,10 +133,34 @@ def is_cast(codec: str) -> bool:
     return _core.canonical_codec(codec) in _BY_ELEMENT
 
 
+def has_factors(codec: str) -> bool:
+    """Whether the codec sends matrices as products, and vectors as they are."""
+    return "powersgd" in _core.canonical_codec(codec)
+
+
 def job_packs(options: _core.Options) -> bool:
     """Whether the job's own codec, or one of its rules, is more than a cast."""
     rules = rules_of(options.get("codec_rules")) or []
     return not all(map(is_cast, [options.get("codec"), *(codec for _, codec in rules)]))
+
+
+class JobCodecs:
+    """What a job's options say of codecs. Its engine knows the names of operations, which are not
+    always those of parameters: buckets have numbers, and optimizers put something before names."""
+
+    def __init__(self, options: _core.Options):
+        self.codec = options.get("codec")
+        self.packs = job_packs(options)  # one of them is more than a cast
+        self.rules = rules_of(options.get("codec_rules")) or []
+
+    def ruled(self, parameter: str, dtype: torch.dtype, op: ReduceOp) -> str:
+        """The codec that a rule has for the parameter; "" where none fits, or the codec does not
+        suit the tensor: then the engine does as its options say."""
+        codec = next((codec for fits, codec in self.rules if fits(parameter)), "")
+        if codec in _BY_ELEMENT:
+            return codec if dtype in _WIDE else ""
+        suits = op in (ReduceOp.Average, ReduceOp.Sum) and dtype in _WIDE + _NARROW
+        return codec if suits else ""
 
 
 def check_compression(compression: Any) -> None:

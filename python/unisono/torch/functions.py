@@ -62,7 +62,9 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
     Parameters are not touched and nothing is stepped: state that exists on root_rank comes to
-    exist everywhere, and state that does not is dropped. As with Horovod, ``.grad`` is zero
+    exist everywhere, and state that does not is dropped. What the codecs of a DistributedOptimizer
+    have alike on all ranks, such as how far a warm-up is, becomes root_rank's; what a rank has not
+    sent stays its own. As with Horovod, ``.grad`` is zero
     afterwards where the optimizer had no state yet, and untouched where it had. ``model`` is
     accepted for Horovod's sake."""
     if isinstance(optimizer, torch.optim.LBFGS):
@@ -72,8 +74,12 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
     mine = optimizer.state_dict()
     mine.pop(CODEC_STATE, None)  # every rank keeps what it has not sent
     at_root = engine().rank() == root_rank
-    outline = engine().broadcast_object(_outline(mine) if at_root else None, root_rank,
-                                        name="optimizer_state", process_set=process_set)
+    exchange = getattr(optimizer, "_exchange", None)  # of a DistributedOptimizer
+    given = None
+    if at_root:
+        given = _outline(mine), exchange.shared_codecs() if exchange is not None else None
+    outline, codecs = engine().broadcast_object(given, root_rank, name="optimizer_state",
+                                                process_set=process_set)
     state = mine["state"] if at_root else _made(outline["state"])
     tensors = {f"{index}.{key}": value for index, entries in state.items()
                for key, value in _entries(entries) if isinstance(value, torch.Tensor)}
@@ -81,6 +87,8 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int =
                          root_rank, process_set)
     if not at_root:
         optimizer.load_state_dict({**outline, "state": state})
+        if codecs is not None and exchange is not None:
+            exchange.share_codecs(codecs)
     if not mine["state"]:
         _zero_gradients(optimizer)
 

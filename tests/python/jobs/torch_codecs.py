@@ -102,6 +102,72 @@ def a_checkpoint_goes_on_with_the_same_bits():
 
 
 @check
+def a_state_has_the_parameters_of_its_optimizer_alone():
+    first, second = model(), torch.nn.Sequential(torch.nn.Linear(20, 40, bias=False),
+                                                 torch.nn.Linear(40, 2, bias=False))
+    one, two = (distributed(net, compression=CODEC, num_groups=groups)
+                for net, groups in ((first, 0), (second, 1)))
+    train(first, one, 0, 3)
+    train(second, two, 0, 3)
+    saved = one.state_dict()
+    own = bytes(saved["unisono_codec_state"].numpy())
+    whole = unisono.codec_state()
+    assert own.count(b"weight") == 2 and own.count(b"bias") == 2, own.count(b"weight")
+    assert 0 < len(own) < len(whole)
+    others = two.state_dict()["unisono_codec_state"]
+    assert bytes(others.numpy()).count(b"weight") == 2, "of a group, by parameter"
+    train(second, two, 3, 2)
+    later = two.state_dict()["unisono_codec_state"]
+    assert not torch.equal(later, others)
+    # While the other's gradients are under way, too.
+    loss(second, 9).backward()
+    one.load_state_dict(saved)
+    two.step()
+    assert torch.equal(one.state_dict()["unisono_codec_state"], saved["unisono_codec_state"])
+    unisono.barrier()
+
+
+@check
+def a_state_is_not_loaded_once_gradients_are_under_way():
+    net = model()
+    optimizer = distributed(net, compression=CODEC)
+    train(net, optimizer, 0, 1)
+    saved = optimizer.state_dict()
+    unisono.barrier()
+    if unisono.rank() == 0:  # the other rank has nothing yet, so nothing moves
+        loss(net, 1).backward()
+        raises(ValueError, lambda: optimizer.load_state_dict(saved), "on its way")
+        unisono.barrier()
+    else:
+        unisono.barrier()
+        loss(net, 1).backward()
+    for p in net.parameters():
+        p.grad = None
+    unisono.barrier()
+    unisono.allreduce(torch.zeros(1), name="after all that was begun")
+
+
+@check
+def what_ranks_have_alike_is_the_roots_after_a_broadcast():
+    for codec in ("ef|warmup:50|topk:64:1", "ef|powersgd:2"):
+        net = model()
+        optimizer = distributed(net, compression=codec)
+        train(net, optimizer, 0, 6)
+        exchange, own = optimizer._exchange, optimizer.state_dict()["unisono_codec_state"]
+        unisono.barrier()
+        if unisono.rank() == 1:  # as one that has joined later
+            exchange.share_codecs(unisono.codec_state(names=[]))
+        alike = unisono.allgather_object(exchange.shared_codecs())
+        assert alike[0] != alike[1], codec
+        hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+        alike = unisono.allgather_object(exchange.shared_codecs())
+        assert alike[0] == alike[1], codec
+        assert torch.equal(optimizer.state_dict()["unisono_codec_state"], own), codec
+        train(net, optimizer, 6, 3)
+        assert same_everywhere(weights(net)), codec
+
+
+@check
 def without_a_codec_a_state_is_as_it_was():
     net = model()
     optimizer = distributed(net)

@@ -93,6 +93,42 @@ def any_rank_may_report_new_hosts():
 
 
 @check
+def codecs_go_on_from_the_last_commit():
+    def trained(fail_at):
+        torch.manual_seed(5)
+        model = torch.nn.Linear(16, 16)
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1),
+                                             model.named_parameters(),
+                                             compression="ef|warmup:8|topk:64:1")
+        state, attempts = hvd.elastic.TorchState(model, optimizer, step=0), []
+
+        @hvd.elastic.run
+        def train(state):
+            attempts.append(state.step)
+            while state.step < 8:
+                state.optimizer.zero_grad()
+                made = torch.Generator().manual_seed(10 * state.step + ME)
+                state.model(torch.randn(4, 16, generator=made)).square().sum().backward()
+                state.optimizer.step()
+                state.step += 1
+                if state.step % 4 == 0:
+                    state.commit()
+                if state.step == fail_at and len(attempts) == 1:
+                    raise fault()
+
+        train(state)
+        kept = bytes(state.optimizer.state_dict()["unisono_codec_state"].numpy())
+        assert kept.count(b"weight") == 1, "of this optimizer alone"
+        return model.weight.detach().clone(), attempts
+
+    weight, attempts = trained(None)
+    assert attempts == [0]
+    again, attempts = trained(6)
+    assert attempts == [0, 4]
+    assert torch.equal(again, weight), "what was not sent at the commit is not sent later"
+
+
+@check
 def run_goes_back_to_the_last_commit_and_begins_again():
     state = training(step=0, faults=0)
     resets = []

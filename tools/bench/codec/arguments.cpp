@@ -4,12 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 
 #include "base/data/text.hpp"
+#include "bench/common_words.hpp"
 #include "bench/settings.hpp"
-#include "command_line.hpp"
-#include "exit_codes.hpp"
 #include "model/options/option_values.hpp"
 #include "unisono/codec.hpp"
 
@@ -43,14 +41,9 @@ void describe_codec(CLI::App& app, CodecLine& line, CodecBenchSettings& s) {
   app.description("Measures what codecs cost, what they send and what they lose.\n"
                   "  unisono bench codec [--codec NAME|all] [--bytes 64M] [options]");
   app.footer(kCodecFooter);
-  app.add_option("--codec", line.codecs, "compositions as docs/COMPRESSION.md writes them, or all")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  add_list(app, "--codec", line.codecs, "compositions as docs/COMPRESSION.md writes them, or all")
       ->capture_default_str();
-  app.add_option("--bytes", line.bytes, "sizes of the tensor: 64K,1M,64M")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
+  add_list(app, "--bytes", line.bytes, "sizes of the tensor: 64K,1M,64M")->capture_default_str();
   app.add_option("--dtype", line.dtype, "fp32, fp64, fp16 or bf16")->capture_default_str();
   app.add_option("--repeat", s.repeat, "turns of each codec")
       ->check(CLI::Range(1, 100'000))
@@ -58,10 +51,6 @@ void describe_codec(CLI::App& app, CodecLine& line, CodecBenchSettings& s) {
   app.add_option("--seed", s.seed, "of the values")->capture_default_str();
   app.add_option("--json", s.json, "write the results as JSON to FILE, or - for standard output");
   app.add_flag("-q,--quiet", s.quiet, "no progress bar");
-}
-
-Status wrong_codec(std::string message) {
-  return Status(Code::invalid_argument, std::move(message));
 }
 
 Status read_codecs(const CodecLine& line, CodecBenchSettings& s) {
@@ -83,19 +72,19 @@ Status read_tensors(const CodecLine& line, CodecBenchSettings& s) {
   const std::vector<std::string_view> known{"fp32", "fp64", "fp16", "bf16"};
   const auto dtype = dtype_from(line.dtype);
   if (!dtype || std::find(known.begin(), known.end(), bench_name(*dtype)) == known.end()) {
-    return wrong_codec(cat("--dtype ", line.dtype, ": codecs are for floats; one of ",
+    return wrong_word(cat("--dtype ", line.dtype, ": codecs are for floats; one of ",
                            join_text(known)));
   }
   s.dtype = *dtype;
   for (const std::string& text : line.bytes) {
     const auto bytes = parse_bytes(text);
     if (!bytes || *bytes <= 0) {
-      return wrong_codec(cat("--bytes ", text, ": write sizes above 0 as 8, 64K, 1M or 2G"));
+      return wrong_word(cat("--bytes ", text, ": write sizes above 0 as 8, 64K, 1M or 2G"));
     }
     const auto width = static_cast<std::int64_t>(size_of(*dtype));
     s.lengths.push_back(static_cast<std::uint64_t>((*bytes + width - 1) / width));
     if (s.lengths.back() > UINT32_MAX) {
-      return wrong_codec(cat("--bytes ", text, ": at most 2^32 - 1 elements"));
+      return wrong_word(cat("--bytes ", text, ": at most 2^32 - 1 elements"));
     }
   }
   return {};
@@ -116,16 +105,10 @@ CodecArguments parse_codec_arguments(std::vector<std::string> arguments) {
   CodecLine line;
   CLI::App app;
   describe_codec(app, line, out.settings);
-  if (const auto done = read_command_line(app, std::move(arguments))) {
-    out.exit_code = *done;
-    return out;
-  }
-  Status bad = read_codecs(line, out.settings);
-  if (bad.ok()) bad = read_tensors(line, out.settings);
-  if (!bad.ok()) {
-    std::cerr << "unisono bench codec: " << bad.message() << "\n";
-    out.exit_code = kWrongUsage;
-  }
+  out.exit_code = read_bench_line("unisono bench codec", app, std::move(arguments), [&] {
+    const Status bad = read_codecs(line, out.settings);
+    return bad.ok() ? read_tensors(line, out.settings) : bad;
+  });
   return out;
 }
 

@@ -5,13 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 
 #include "base/data/text.hpp"
+#include "bench/common_words.hpp"
 #include "bench/settings.hpp"
 #include "bench/sparse/inputs/oracle.hpp"
-#include "command_line.hpp"
-#include "exit_codes.hpp"
 #include "model/options/option_values.hpp"
 #include "move/collective.hpp"
 #include "move/sparse/sparse.hpp"
@@ -53,9 +51,8 @@ struct SparseLine {
 };
 
 void describe_sparse(CLI::App& app, SparseLine& line, SparseBenchSettings& s) {
-  // Lists are written with commas; without this they would swallow the word that follows them.
   const auto list = [&app](const char* name, std::vector<std::string>& into, const char* about) {
-    return app.add_option(name, into, about)->delimiter(',')->allow_extra_args(false);
+    return add_list(app, name, into, about);
   };
   app.name("unisono bench sparse");
   app.description(
@@ -96,15 +93,6 @@ void describe_sparse(CLI::App& app, SparseLine& line, SparseBenchSettings& s) {
   app.add_flag("--lines", s.lines)->group("");  // for the ranks that this command starts itself
 }
 
-Status wrong_sparse(std::string message) {
-  return Status(Code::invalid_argument, std::move(message));
-}
-
-std::string sparse_hint(std::string_view word, const std::vector<std::string_view>& known) {
-  const std::string_view near = nearest(word, known);
-  return near.empty() ? cat("; one of ", join_text(known)) : cat("; did you mean ", near, "?");
-}
-
 Result<double> density_from(const std::string& text) {
   std::size_t read = 0;
   double value = 0;
@@ -114,7 +102,7 @@ Result<double> density_from(const std::string& text) {
     read = 0;
   }
   if (read == 0 || read != text.size() || !(value > 0 && value <= 1)) {
-    return wrong_sparse(cat("--density ", text, ": write parts above 0 and up to 1, as 0.01"));
+    return wrong_word(cat("--density ", text, ": write parts above 0 and up to 1, as 0.01"));
   }
   return value;
 }
@@ -136,19 +124,19 @@ Result<std::vector<SizedDtype>> read_vectors(const SparseLine& line, int ranks) 
                                                       : line.bytes) {
     const auto size = parse_bytes(text);
     if (!size || *size <= 0) {
-      return wrong_sparse(cat(elements ? "--length " : "--bytes ", text,
+      return wrong_word(cat(elements ? "--length " : "--bytes ", text,
                               ": write sizes above 0 as 8, 64K, 1M or 2G"));
     }
     for (const std::string& word : line.dtypes) {
       const auto dtype = dtype_from(word);
       if (!dtype) {
-        return wrong_sparse(cat("no element type \"", word, "\"", sparse_hint(word, known)));
+        return wrong_word(cat("no element type \"", word, "\"", instead_of(word, known)));
       }
       if (Status bad = SparseOracle::checkable(*dtype, std::max(ranks, 1)); !bad.ok()) return bad;
       const auto width = static_cast<std::int64_t>(size_of(*dtype));
       const std::int64_t length = elements ? *size : (*size + width - 1) / width;
       if (length > kLengthMost) {
-        return wrong_sparse(cat(text, ": a vector of ", length, " elements; at most 2^32"));
+        return wrong_word(cat(text, ": a vector of ", length, " elements; at most 2^32"));
       }
       out.push_back({static_cast<std::uint64_t>(length), *dtype});
     }
@@ -166,7 +154,7 @@ Result<std::vector<Support>> read_supports(const SparseLine& line) {
       return out;
     }
     const auto support = support_from(word);
-    if (!support) return wrong_sparse(cat("no support \"", word, "\"", sparse_hint(word, known)));
+    if (!support) return wrong_word(cat("no support \"", word, "\"", instead_of(word, known)));
     if (std::find(out.begin(), out.end(), *support) == out.end()) out.push_back(*support);
   }
   return out;
@@ -207,7 +195,7 @@ Status read_methods(const SparseLine& line, SparseBenchSettings& s) {
     const auto at = std::find_if(all.begin(), all.end(),
                                  [&](const SparseMethod& each) { return each.name() == word; });
     if (at == all.end()) {
-      return wrong_sparse(cat("no algorithm \"", word, "\"", sparse_hint(word, known)));
+      return wrong_word(cat("no algorithm \"", word, "\"", instead_of(word, known)));
     }
     if (std::find(s.methods.begin(), s.methods.end(), *at) == s.methods.end()) {
       s.methods.push_back(*at);
@@ -226,8 +214,8 @@ Status read_dense(const SparseLine& line, SparseBenchSettings& s) {
   s.dense.clear();
   for (const std::string& word : line.dense) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      return wrong_sparse(cat("no algorithm \"", word, "\" of a dense allreduce",
-                              sparse_hint(word, known)));
+      return wrong_word(cat("no algorithm \"", word, "\" of a dense allreduce",
+                              instead_of(word, known)));
     }
     if (word != "none" && std::find(s.dense.begin(), s.dense.end(), word) == s.dense.end()) {
       s.dense.push_back(word);
@@ -237,24 +225,9 @@ Status read_dense(const SparseLine& line, SparseBenchSettings& s) {
 }
 
 Status read_sparse_options(const SparseLine& line, SparseBenchSettings& s) {
-  if (!line.transport.empty()) s.options.emplace_back("transport", line.transport);
-  if (!line.integrity.empty()) s.options.emplace_back("integrity", line.integrity);
-  for (const std::string& pair : line.set) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos) return wrong_sparse(cat("--set ", pair, ": write key=value"));
-    s.options.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-    if (s.options.back().first == "algorithm") {
-      return wrong_sparse("--set algorithm: use --algorithm and --dense");
-    }
-  }
-  Options tried;
-  for (const auto& [key, value] : s.options) {
-    if (Status bad = tried.set(key, value); !bad.ok()) return bad;
-  }
-  if (!s.plot.empty() && !s.plot.ends_with(".svg")) {
-    return wrong_sparse(cat("--plot ", s.plot, ": the picture is an SVG; name it FILE.svg"));
-  }
-  return tried.validate();
+  if (Status bad = check_plot(s.plot); !bad.ok()) return bad;
+  return read_engine_options({{"transport", line.transport}, {"integrity", line.integrity}},
+                             line.set, "algorithm", "--algorithm and --dense", s.options);
 }
 
 }  // namespace
@@ -272,23 +245,15 @@ std::vector<SparseMethod> known_sparse_methods() {
 SparseArguments parse_sparse_arguments(std::vector<std::string> arguments) {
   SparseArguments out;
   out.settings.command = cat("unisono bench sparse ", join_text(arguments, " "));
-  // Launchers of this field write -np; it is one word here.
-  std::replace(arguments.begin(), arguments.end(), std::string("-np"), std::string("--np"));
   SparseLine line;
   CLI::App app;
   describe_sparse(app, line, out.settings);
-  if (const auto done = read_command_line(app, std::move(arguments))) {
-    out.exit_code = *done;
-    return out;
-  }
-  Status bad = read_cases(line, out.settings);
-  if (bad.ok()) bad = read_methods(line, out.settings);
-  if (bad.ok()) bad = read_dense(line, out.settings);
-  if (bad.ok()) bad = read_sparse_options(line, out.settings);
-  if (!bad.ok()) {
-    std::cerr << "unisono bench sparse: " << bad.message() << "\n";
-    out.exit_code = kWrongUsage;
-  }
+  out.exit_code = read_bench_line("unisono bench sparse", app, std::move(arguments), [&] {
+    Status bad = read_cases(line, out.settings);
+    if (bad.ok()) bad = read_methods(line, out.settings);
+    if (bad.ok()) bad = read_dense(line, out.settings);
+    return bad.ok() ? read_sparse_options(line, out.settings) : bad;
+  });
   return out;
 }
 

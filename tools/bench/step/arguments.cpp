@@ -5,11 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 
 #include "base/data/text.hpp"
-#include "command_line.hpp"
-#include "exit_codes.hpp"
+#include "bench/common_words.hpp"
 #include "model/options/choices.hpp"
 #include "model/options/option_values.hpp"
 #include "sim/timeline/timeline_step.hpp"
@@ -81,7 +79,7 @@ void describe_step(CLI::App& app, StepLine& line, StepSettings& s) {
   app.add_option("--fusion-bytes", line.fusion_bytes, "of the planner threshold");
   app.add_option("--emulate", line.emulate, "alpha=0.5ms,beta=8ns: a slower network on top");
   app.add_option("--plan-codecs", line.plan_codecs,
-                 "fp16,bf16: codecs that plans may choose where a bucket ends sooner");
+                 "bf16,qsgd:8: codecs that plans may choose where a bucket ends sooner");
   app.add_option("--set", line.set, "any option as key=value (see: unisono options); repeatable")
       ->allow_extra_args(false);
   app.add_option("-n,--np,--num-proc,--ranks", s.ranks, "how many to start here; 2 by default")
@@ -112,18 +110,9 @@ void describe_step(CLI::App& app, StepLine& line, StepSettings& s) {
   app.add_flag("--lines", s.lines)->group("");  // for the ranks that this command starts itself
 }
 
-Status wrong_step(std::string message) {
-  return Status(Code::invalid_argument, std::move(message));
-}
-
-std::string hint_of(std::string_view word, const std::vector<std::string_view>& known) {
-  const std::string_view near = nearest(word, known);
-  return near.empty() ? cat("; one of ", join_text(known)) : cat("; did you mean ", near, "?");
-}
-
 Status read_profile(const StepLine& line, StepSettings& s) {
   if (line.model.empty() == line.trace.empty()) {
-    return wrong_step("replay what? Give --model NAME or --trace FILE, not both; `unisono simulate "
+    return wrong_word("replay what? Give --model NAME or --trace FILE, not both; `unisono simulate "
                       "--list` names the models");
   }
   auto profile = line.trace.empty()
@@ -136,7 +125,7 @@ Status read_profile(const StepLine& line, StepSettings& s) {
   s.profile = scaled(std::move(*profile), s.scale);
   constexpr std::int64_t kBytesMost = std::int64_t{1} << 38;
   if (s.profile.bytes() > kBytesMost) {
-    return wrong_step(cat(s.profile.name, ": ", s.profile.bytes(), " bytes of gradients do not fit a "
+    return wrong_word(cat(s.profile.name, ": ", s.profile.bytes(), " bytes of gradients do not fit a "
                           "machine; give --scale"));
   }
   return {};
@@ -154,7 +143,7 @@ Status read_planners(const StepLine& line, StepSettings& s) {
     const std::size_t comma = rest.find(',');
     const std::string_view name = trim(rest.substr(0, comma));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return wrong_step(cat("no planner \"", name, "\"", hint_of(name, known)));
+      return wrong_word(cat("no planner \"", name, "\"", instead_of(name, known)));
     }
     if (std::find(s.planners.begin(), s.planners.end(), name) == s.planners.end()) {
       s.planners.emplace_back(name);
@@ -165,36 +154,20 @@ Status read_planners(const StepLine& line, StepSettings& s) {
 }
 
 Status read_options(const StepLine& line, StepSettings& s) {
-  const std::pair<const char*, const std::string*> named[] = {
-      {"order", &line.order},         {"pacing", &line.pacing},
-      {"transport", &line.transport}, {"integrity", &line.integrity},
-      {"fusion_bytes", &line.fusion_bytes}, {"emulate", &line.emulate},
-      {"plan_codecs", &line.plan_codecs}};
-  for (const auto& [key, value] : named) {
-    if (!value->empty()) s.options.emplace_back(key, *value);
-  }
-  for (const std::string& pair : line.set) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos) return wrong_step(cat("--set ", pair, ": write key=value"));
-    s.options.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-    if (s.options.back().first == "planner") return wrong_step("--set planner: use --planner");
-  }
-  Options tried;
-  for (const auto& [key, value] : s.options) {
-    if (Status bad = tried.set(key, value); !bad.ok()) return bad;
-  }
-  return tried.validate();
+  return read_engine_options(
+      {{"order", line.order}, {"pacing", line.pacing}, {"transport", line.transport},
+       {"integrity", line.integrity}, {"fusion_bytes", line.fusion_bytes},
+       {"emulate", line.emulate}, {"plan_codecs", line.plan_codecs}},
+      line.set, "planner", "--planner", s.options);
 }
 
 Status read_rest(StepSettings& s) {
-  if (!s.plot.empty() && !s.plot.ends_with(".svg")) {
-    return wrong_step(cat("--plot ", s.plot, ": the picture is an SVG; name it FILE.svg"));
-  }
+  if (Status bad = check_plot(s.plot); !bad.ok()) return bad;
   s.warmup_most = std::max(s.warmup, s.warmup_most);
   const bool has_forward = std::any_of(s.profile.tensors.begin(), s.profile.tensors.end(),
                                        [](const auto& tensor) { return tensor.forward_us > 0; });
   if (s.forward_waits && !has_forward) {
-    return wrong_step(cat("--forward-waits: ", s.profile.name, " does not say when the forward pass "
+    return wrong_word(cat("--forward-waits: ", s.profile.name, " does not say when the forward pass "
                           "comes to each tensor (\"forward_us\")"));
   }
   return {};
@@ -234,24 +207,14 @@ StepArguments parse_step_arguments(std::vector<std::string> arguments) {
   StepArguments out;
   out.settings.command = cat("unisono bench step ", join_text(arguments, " "));
   StepLine line;
-  // Launchers of this field write -np; it is one word here.
-  for (std::string& word : arguments) {
-    if (word == "-np") word = "--np";
-  }
   CLI::App app;
   describe_step(app, line, out.settings);
-  if (const auto done = read_command_line(app, std::move(arguments))) {
-    out.exit_code = *done;
-    return out;
-  }
-  Status bad = read_profile(line, out.settings);
-  if (bad.ok()) bad = read_planners(line, out.settings);
-  if (bad.ok()) bad = read_options(line, out.settings);
-  if (bad.ok()) bad = read_rest(out.settings);
-  if (!bad.ok()) {
-    std::cerr << "unisono bench step: " << bad.message() << "\n";
-    out.exit_code = kWrongUsage;
-  }
+  out.exit_code = read_bench_line("unisono bench step", app, std::move(arguments), [&] {
+    Status bad = read_profile(line, out.settings);
+    if (bad.ok()) bad = read_planners(line, out.settings);
+    if (bad.ok()) bad = read_options(line, out.settings);
+    return bad.ok() ? read_rest(out.settings) : bad;
+  });
   return out;
 }
 

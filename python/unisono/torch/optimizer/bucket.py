@@ -22,9 +22,9 @@ class Bucket:
     in_arena = False
 
     def __init__(self, name: str, parameters: list[TrackedParameter], transfer: Transfer,
-                 grouped: bool):
+                 grouped: bool, prefix: str = ""):
         self.name, self.parameters, self.transfer = name, parameters, transfer
-        self.grouped = grouped
+        self.grouped, self.prefix = grouped, prefix  # what goes before the names of parameters
         self.numbered = grouped  # whether the name says nothing about the parameters inside
         self._start_anew()
 
@@ -52,7 +52,8 @@ class Bucket:
                           for parameter, gradient in sparse]
         if dense:
             calls = self.transfer.dense(self.name, [each for _, each in dense], self.grouped,
-                                        [parameter.name for parameter, _ in dense])
+                                        [parameter.name for parameter, _ in dense],
+                                        self.prefix)
             self.submitted += [(parameter, gradient, gradient._version, call)
                                for (parameter, gradient), call in zip(dense, calls)]
 

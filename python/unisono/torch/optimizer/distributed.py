@@ -120,8 +120,8 @@ class DistributedMixin(_Wrapped):
 
     def state_dict(self) -> dict[str, Any]:
         """Like the wrapped optimizer's, and with a codec that keeps something, given here or in the
-        job's options, what this rank's codecs have not sent yet, under "unisono_codec_state": every
-        rank saves its own."""
+        job's options, what this rank's codecs have not sent yet of its gradients, under
+        "unisono_codec_state": every rank saves its own."""
         state = super().state_dict()
         kept = self._exchange.codec_state()
         if kept is not None:
@@ -131,7 +131,7 @@ class DistributedMixin(_Wrapped):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Like the wrapped optimizer's; what is under way is dropped. Codecs go on from what
         they had kept; a state without it leaves them as they are. Raises, and changes nothing,
-        while an allreduce with a codec moves; wait for those that were begun."""
+        while an allreduce with a codec is on its way; wait for those that were begun."""
         self._exchange.abandon()
         kept = state_dict.get(CODEC_STATE)
         if kept is None:

@@ -54,6 +54,10 @@ def arena_use(transfer: Transfer, parameters: Iterable[TrackedParameter],
         return ArenaUse(False, "this rank exchanges with nobody")
     if transfer.compresses:
         return ArenaUse(False, "compressed gradients are packed on their way")
+    if transfer.job.packs:
+        return ArenaUse(False, "the job's codec packs every gradient by itself")
+    if transfer.job.rules:
+        return ArenaUse(False, "codec_rules choose a codec for every parameter by itself")
     if transfer.op.name == "Adasum":
         return ArenaUse(False, "Adasum weighs every gradient by itself")
     if engine.local_size() != engine.size():

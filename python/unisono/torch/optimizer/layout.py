@@ -34,7 +34,8 @@ class Plan:
                 prefixes: Names) -> list[Bucket]:
         buckets: list[Bucket]
         if self.groups is not None:
-            buckets = [self._group(f"{prefixes.own}group.{number}", group, transfer, use_arena)
+            buckets = [self._group(f"{prefixes.own}group.{number}", group, transfer, use_arena,
+                                   prefixes.parameter)
                        for number, group in enumerate(self.groups)]
         else:
             held = [each for each in parameters if use_arena and grad_arena.fits(each)]
@@ -46,11 +47,11 @@ class Plan:
                           for each in parameters if each not in covered]
 
     def _group(self, name: str, parameters: list[TrackedParameter], transfer: Transfer,
-               use_arena: bool) -> Bucket:
+               use_arena: bool, prefix: str) -> Bucket:
         if use_arena and all(map(grad_arena.fits, parameters)) and len(
                 {each.tensor.dtype for each in parameters}) == 1:
             return grad_arena.FlatBucket(name, parameters, transfer)
-        return Bucket(name, parameters, transfer, grouped=True)
+        return Bucket(name, parameters, transfer, grouped=True, prefix=prefix)
 
 
 class LayoutCheck:

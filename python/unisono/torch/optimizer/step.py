@@ -28,9 +28,8 @@ from typing import Any, Callable, Iterator, Optional
 
 import torch
 
-from ...engine import Engine, ReduceOp
+from ...engine import ReduceOp
 from ...errors import Error, InvalidArgument
-from ..compression import job_packs
 from . import grad_arena
 from .buffer_sets import BufferSets, set_prefixes
 from .hooks import on_gradient
@@ -43,11 +42,6 @@ from .transfer import Transfer
 # The exchange that a parameter's gradients go to, by the parameter's id: it keeps the parameter
 # alive, so the id is nobody else's.
 _owners: "weakref.WeakValueDictionary[int, GradientExchange]" = weakref.WeakValueDictionary()
-
-
-# The state of codecs that each engine was given last, as a hash. It holds for all tensors of the
-# engine, so of optimizers that were saved together the first to go on gives it for all.
-_given: "weakref.WeakKeyDictionary[Engine, int]" = weakref.WeakKeyDictionary()
 
 
 class OutOfTurn(InvalidArgument, AssertionError):
@@ -93,8 +87,7 @@ class GradientExchange:
     def _bind(self) -> None:
         """Lays out the buckets for the current engine; a job that re-forms makes a new one."""
         self.transfer = self._make_transfer()
-        self._codecs_due = (self._codecs is not None
-                            and _given.get(self.transfer.engine) != hash(self._codecs))
+        self._codecs_due = self._codecs is not None
         self.idle = self.transfer.local and not self.lag.possible
         self.arena = grad_arena.arena_use(self.transfer, self.parameters, self.plan.arena)
         self.buffers = BufferSets(self.parameters, self.plan, self.transfer, self.arena.used,
@@ -301,21 +294,31 @@ class GradientExchange:
                           "have been set to None.",)
 
     def codec_state(self) -> Optional[torch.Tensor]:
-        """What the engine's codecs keep on this rank; None when that is nothing."""
+        """What codecs keep of this optimizer's gradients on this rank; None when that is
+        nothing."""
         transfer, kept = self.transfer, self._codecs
-        if transfer.local or not (transfer.compresses or job_packs(transfer.engine.options())):
+        if not self._codecs_keep():
             return None
         if not self._codecs_due and not transfer.stale():
-            kept = transfer.engine.codec_state()
+            kept = transfer.engine.codec_state(self._kept_names(), transfer.process_set)
         return None if kept is None else torch.frombuffer(bytearray(kept), dtype=torch.uint8)
+
+    def _codecs_keep(self) -> bool:
+        return not self.transfer.local and (self.transfer.compresses or self.transfer.job.packs)
+
+    def _kept_names(self) -> list[str]:
+        return [prefixes.parameter + each.name for prefixes in self._prefixes
+                for each in (*self.parameters, *self.frozen)]
 
     @contextlib.contextmanager
     def codecs_from(self, state: torch.Tensor) -> Iterator[None]:
         """Codecs go on from there, unless the block fails. Raises before the block, and changes
-        nothing, while an allreduce with a codec moves; wait for those that were begun."""
-        engine, earlier = self.transfer.engine, (self._codecs, self._codecs_due)
+        nothing, while an allreduce with a codec is on its way; wait for those that were begun."""
+        earlier, before = (self._codecs, self._codecs_due), b""
         now = not self.transfer.local and not self.transfer.stale()
-        before = engine.codec_state() if now else b""
+        if now:
+            before = self.transfer.engine.codec_state(self._kept_names(),
+                                                      self.transfer.process_set)
         self._codecs, self._codecs_due = state.cpu().numpy().tobytes(), not now
         try:
             if now:
@@ -324,7 +327,7 @@ class GradientExchange:
         except BaseException:
             self._codecs, self._codecs_due = earlier
             if now:
-                engine.load_codec_state(before)
+                self._load_codecs(before)
             raise
 
     def restore_codecs(self, state: torch.Tensor) -> None:
@@ -332,11 +335,33 @@ class GradientExchange:
         operations on their way, and then it is the next one that gets it."""
         self._codecs, self._codecs_due = state.cpu().numpy().tobytes(), True
 
+    def shared_codecs(self) -> Optional[bytes]:
+        """What codecs keep that all ranks must have alike: how far a warm-up is, and factors."""
+        if not self._codecs_keep():
+            return None
+        self._settle_codecs()
+        return self.transfer.engine._shared_codecs(self._kept_names(), self.transfer.process_set)
+
+    def share_codecs(self, state: bytes) -> None:
+        """Goes on with another rank's shared_codecs(); what this rank has not sent stays."""
+        self._settle_codecs()
+        if not self.transfer.local:
+            self.transfer.engine._share_codecs(state, self._kept_names(),
+                                               self.transfer.process_set)
+
+    def _settle_codecs(self) -> None:
+        if self.transfer.stale():
+            self._bind()
+        if self._codecs_due and not self.transfer.local:
+            self._give_codecs()
+
     def _give_codecs(self) -> None:
         assert self._codecs is not None
-        self.transfer.engine.load_codec_state(self._codecs)
-        _given[self.transfer.engine] = hash(self._codecs)
+        self._load_codecs(self._codecs)
         self._codecs_due = False
+
+    def _load_codecs(self, state: bytes) -> None:
+        self.transfer.engine.load_codec_state(state, self._kept_names(), self.transfer.process_set)
 
     def abandon(self) -> None:
         """Forgets what is under way: its results are dropped."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import torch
 
@@ -14,7 +14,7 @@ from ... import current
 from ...engine import Engine, ReduceOp
 from ...errors import Forked, NotInitialized
 from ...handle import Handle
-from ..compression import check_compression, codec_for, compressor_of, rules_of
+from ..compression import JobCodecs, check_compression, codec_for, compressor_of, rules_of
 from ..sparse import sparse_allreduce_async
 
 Finish = Callable[[], torch.Tensor]  # waits for one tensor and returns it
@@ -35,6 +35,7 @@ class Transfer:
         check_compression(compression)  # raises here, not in backward()
         self.compresses = (rules_of(compression) is not None
                            or codec_for(compression, torch.float32) != "")
+        self.job = JobCodecs(engine.options())
 
     def stale(self) -> bool:
         """Whether the job has re-formed since, around another engine."""
@@ -44,48 +45,57 @@ class Transfer:
             return True
 
     def dense(self, name: str, tensors: list[torch.Tensor], grouped: bool,
-              parameters: Sequence[str] = ()) -> list[Finish]:
+              parameters: Sequence[str] = (), prefix: str = "") -> list[Finish]:
         """Combines the tensors in place; each of the calls returned waits for one of them.
-        parameters: their names, for rules."""
+        parameters: their names, for rules, and with the prefix for what codecs keep of them."""
         if self.local:
             return [functools.partial(_as_is, tensor) for tensor in tensors]
         names = parameters or [name] * len(tensors)
-        codecs = [codec_for(self.compression, tensor.dtype, each)
-                  for tensor, each in zip(tensors, names)]
+        codecs = [self.codec_of(tensor.dtype, each) for tensor, each in zip(tensors, names)]
+        within = [prefix + each for each in parameters] if grouped and parameters else None
         if None not in codecs:
-            return self._send_by_codec(name, tensors, grouped, codecs)
+            return self._send_by_codec(name, tensors, within, grouped, codecs)
         compressor = compressor_of(self.compression)
         packed = [compressor.compress(tensor) for tensor in tensors]
-        sent = self._send(name, [small for small, _ in packed], grouped, "")
+        sent = self._send(name, [small for small, _ in packed], within, grouped, "")
         return [_unpacking(compressor, tensor, context, wait)
                 for tensor, (_, context), wait in zip(tensors, packed, sent)]
+
+    def codec_of(self, dtype: torch.dtype, parameter: str) -> Optional[str]:
+        """As codec_for(), with the job's rules where the optimizer has nothing to say."""
+        codec = codec_for(self.compression, dtype, parameter)
+        return self.job.ruled(parameter, dtype, self.op) if codec == "" else codec
 
     def sparse(self, name: str, tensor: torch.Tensor) -> Finish:
         if self.local:
             return functools.partial(_as_is, tensor)
         return sparse_allreduce_async(tensor, name, self.op, process_set=self.process_set)
 
-    def _send_by_codec(self, name: str, tensors: list[torch.Tensor], grouped: bool,
+    def _send_by_codec(self, name: str, tensors: list[torch.Tensor],
+                       within: Optional[list[str]], grouped: bool,
                        codecs: list[Any]) -> list[Finish]:
         """A group travels as one for each codec that its tensors have."""
         kinds = list(dict.fromkeys(codecs))
         if len(kinds) == 1:
-            return self._send(name, tensors, grouped, kinds[0])
+            return self._send(name, tensors, within, grouped, kinds[0])
         waits: list[Any] = [None] * len(tensors)
         for number, kind in enumerate(kinds):
             places = [place for place, codec in enumerate(codecs) if codec == kind]
-            sent = self._send(f"{name}.codec{number}", [tensors[place] for place in places], True,
-                              kind)
+            sent = self._send(f"{name}.codec{number}", [tensors[place] for place in places],
+                              within and [within[place] for place in places], True, kind)
             for place, wait in zip(places, sent):
                 waits[place] = wait
         return waits
 
-    def _send(self, name: str, tensors: list[torch.Tensor], grouped: bool,
-              codec: str) -> list[Finish]:
+    def _send(self, name: str, tensors: list[torch.Tensor], within: Optional[list[str]],
+              grouped: bool, codec: str) -> list[Finish]:
+        """within: the names of the tensors in a group."""
         keywords = {**self._keywords, "codec": codec} if codec else self._keywords
         if not grouped:
             return [self.engine.allreduce_async_(tensors[0], name=name, **keywords).wait]
-        handle = self.engine.grouped_allreduce_async_(tensors, name=name, **keywords)
+        handle = (self.engine.grouped_allreduce_async_(tensors, name=name, **keywords)
+                  if within is None else
+                  self.engine._named_group(tensors, name, within, **keywords))
         return [functools.partial(_one_of, handle, position) for position in range(len(tensors))]
 
 

@@ -11,7 +11,7 @@ import torch
 
 from ....engine import ReduceOp
 from ....errors import InvalidArgument
-from ...compression import codec_for
+from ...compression import codec_for, rules_of
 
 SCHEDULES = ("priority", "two-phase")
 PARTITION_BYTES = 4 << 20
@@ -58,7 +58,7 @@ def _check_two_phase(op: ReduceOp, compression: Any) -> None:
     if op == ReduceOp.Adasum:
         raise InvalidArgument("schedule='two-phase' reduces parts of gradients on different ranks, "
                               "and Adasum needs them whole; use schedule='priority'")
-    if codec_for(compression, torch.float32) != "":
+    if rules_of(compression) is not None or codec_for(compression, torch.float32) != "":
         raise InvalidArgument("schedule='two-phase' sends gradients as they are; leave out "
                               "compression, or use schedule='priority'")
 

@@ -14,6 +14,7 @@ import torch
 
 from ....engine import Engine, ReduceOp
 from ....handle import Handle
+from ...compression import has_factors
 from ..transfer import Finish, Transfer
 
 # Below this a gradient costs its latency, which one allreduce pays once and two phases pay twice.
@@ -33,15 +34,15 @@ class PartTransfer(Transfer):
         super().__init__(*arguments)
         self._priority_of, self._partition_bytes = priority_of, partition_bytes
 
-    def _send(self, name: str, tensors: list[torch.Tensor], grouped: bool,
-              codec: str) -> list[Finish]:
+    def _send(self, name: str, tensors: list[torch.Tensor], within: Optional[list[str]],
+              grouped: bool, codec: str) -> list[Finish]:
         assert not grouped, "with a schedule every gradient travels by itself"
         return [self._send_one(name, tensors[0], codec)]
 
     def _send_one(self, name: str, tensor: torch.Tensor, codec: str) -> Finish:
         keywords = {**self._keywords, "codec": codec} if codec else self._keywords
-        # Adasum weighs a gradient as a whole.
-        whole = self.op == ReduceOp.Adasum
+        # Adasum weighs a gradient as a whole, and parts of a matrix have no low rank.
+        whole = self.op == ReduceOp.Adasum or has_factors(codec or self.job.codec)
         parts = cut(tensor, None if whole else self._partition_bytes)
         priority = self._priority_of(name)
         return Reduced(tensor, [

@@ -4,15 +4,16 @@
 """What training loses when only the largest gradients travel: two small models, every codec with
 the same seeds, data and learning rates as dense gradients beside.
 
-`digits` is a convolutional network on scikit-learn's images of digits (1,437 to train on, 360 held);
-`text` an LSTM that says the next character of Python's own reference (module pydoc_data.topics, of
-which the last tenth is held). All runs share one pair of ranks; nothing a codec keeps passes from one
-to another, as its tensors are named after the run. Needs torch and scikit-learn. Examples:
+`digits` is a convolutional network on scikit-learn's images of digits (1,437 to train on, 360
+held); `text` an LSTM that says the next character of Python's own reference (pydoc_data.topics,
+of which the last tenth is held). All runs share one pair of ranks; nothing a codec keeps passes
+from one to another, as its tensors are named after the run. Both train by SGD without momentum.
+Needs torch and scikit-learn. Examples:
   bench/studies/convergence.py
   bench/studies/convergence.py --tasks digits --seeds 10 --codecs "dense,ef|topk:512:8"
 
-Ends with status 1 where a mean over the seeds is more than --within points of accuracy below that of
-dense gradients, for the codecs in --judge.
+Ends with status 1 where a mean over the seeds is more than --within points of accuracy below that
+of dense gradients, for the codecs in --judge.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -110,9 +112,10 @@ def trained(task: Task, name: str, seed: int, codec: str, momentum: float) -> di
                                                    cycle_momentum=False)
     random = torch.Generator().manual_seed(1000 * seed)  # all ranks draw, each takes its part
     mine = slice(hvd.rank() * task.batch, (hvd.rank() + 1) * task.batch)
-    curve, recent, before, begin = [], [], sent_bytes(), time.perf_counter()
+    curve, recent, before, begin = [], [], counted(codec), time.perf_counter()
     for step in range(task.steps):
-        picked = torch.randint(len(task.train[0]), (task.batch * hvd.size(),), generator=random)[mine]
+        picked = torch.randint(len(task.train[0]), (task.batch * hvd.size(),),
+                               generator=random)[mine]
         optimizer.zero_grad()
         loss = F.cross_entropy(model(task.train[0][picked]), task.train[1][picked])
         loss.backward()
@@ -122,20 +125,26 @@ def trained(task: Task, name: str, seed: int, codec: str, momentum: float) -> di
         if len(recent) == max(1, task.steps // 20):
             curve.append(round(statistics.mean(recent), 4))
             recent = []
-    took, sent = time.perf_counter() - begin, sent_bytes() - before
+    took, after = time.perf_counter() - begin, counted(codec)
     hvd.check_consistent(model)
     with torch.no_grad():
         said = model(task.held[0])
         loss = F.cross_entropy(said, task.held[1]).item()
         right = (said.argmax(1) == task.held[1]).float().mean().item()
+    count = sum(one.numel() for one in model.parameters())
+    packed = 4 * count if codec == "dense" else (after[1] - before[1]) / task.steps
     return {"task": name, "seed": seed, "codec": codec, "accuracy": 100 * right, "loss": loss,
-            "parameters": sum(one.numel() for one in model.parameters()), "steps": task.steps,
-            "bytes_per_step": sent / task.steps, "seconds": took, "training_loss": curve}
+            "parameters": count, "steps": task.steps, "packed_bytes_per_step": packed,
+            "sent_bytes_per_step": (after[0] - before[0]) / task.steps, "seconds": took,
+            "training_loss": curve}
 
 
-def sent_bytes() -> int:
+def counted(codec: str) -> tuple[int, int]:
+    """Bytes this rank has sent, and bytes it has packed by the codec."""
     import unisono
-    return unisono.stats()["data_bytes"]
+    stats = unisono.stats()
+    return (stats["data_bytes"],
+            sum(one["packed_bytes"] for one in stats["codecs"] if one["codec"] == codec))
 
 
 def rank_main(given: argparse.Namespace) -> None:
@@ -153,7 +162,8 @@ def rank_main(given: argparse.Namespace) -> None:
                 if hvd.rank() == 0:
                     row = rows[-1]
                     print(f"{name} seed {seed} {codec:>22}: {row['accuracy']:6.2f} % right, loss "
-                          f"{row['loss']:.4f}, {row['bytes_per_step'] / 1e3:8.1f} kB a step, "
+                          f"{row['loss']:.4f}, kB a step: {row['packed_bytes_per_step'] / 1e3:.1f} "
+                          f"packed, {row['sent_bytes_per_step'] / 1e3:.1f} sent; "
                           f"{row['seconds']:.1f} s", flush=True)
         if hvd.rank() == 0:
             given.rank_out.write_text(json.dumps({"rows": rows, "torch": torch.__version__}))
@@ -167,8 +177,9 @@ def summed_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for task, codec in dict.fromkeys((row["task"], row["codec"]) for row in rows):
         some = [row for row in rows if (row["task"], row["codec"]) == (task, codec)]
         dense = {row["seed"]: row for row in rows if (row["task"], row["codec"]) == (task, "dense")}
-        one = {"task": task, "codec": codec, "seeds": len(some),
-               "bytes_per_step": statistics.mean(row["bytes_per_step"] for row in some)}
+        one = {"task": task, "codec": codec, "seeds": len(some)}
+        one["packed_bytes_per_step"] = statistics.mean(row["packed_bytes_per_step"]
+                                                       for row in some)
         for what in ("accuracy", "loss"):
             found = [row[what] for row in some]
             one[what] = statistics.mean(found)
@@ -204,6 +215,7 @@ def main() -> None:
     if given.rank_out:
         rank_main(given)
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the job, too
     out = pathlib.Path(f"/tmp/unisono-convergence-{os.getpid()}.json")
     words = [str(UNISONO), "run", "-np", str(given.ranks), sys.executable, __file__, *sys.argv[1:],
              "--rank-out", str(out)]
@@ -215,9 +227,10 @@ def main() -> None:
         out.unlink(missing_ok=True)
     table = summed_up(found["rows"])
     for row in table:
-        print(f"{row['task']:>7} {row['codec']:>22}: {row['accuracy']:6.2f} ± {row['accuracy_sd']:.2f} %"
-              f" ({row.get('accuracy_from_dense', 0):+.2f}), loss {row['loss']:.4f} ± "
-              f"{row['loss_sd']:.4f}, {row['bytes_per_step'] / 1e3:.1f} kB a step")
+        print(f"{row['task']:>7} {row['codec']:>22}: {row['accuracy']:6.2f} ± "
+              f"{row['accuracy_sd']:.2f} % ({row.get('accuracy_from_dense', 0):+.2f}), loss "
+              f"{row['loss']:.4f} ± "
+              f"{row['loss_sd']:.4f}, {row['packed_bytes_per_step'] / 1e3:.2f} kB a step")
     if given.json:
         machine = f"{platform.machine()}, {os.cpu_count()} cores, torch {found['torch']}"
         given.json.write_text(json.dumps({"machine": machine, "command": sys.argv, "table": table,
@@ -225,8 +238,8 @@ def main() -> None:
     late = [row for row in table if row["codec"] in given.judge.split(",")
             and row.get("accuracy_from_dense", 0) < -given.within]
     for row in late:
-        print(f"{row['task']}, {row['codec']}: {-row['accuracy_from_dense']:.2f} points below dense "
-              f"gradients, allowed are {given.within:g}")
+        print(f"{row['task']}, {row['codec']}: {-row['accuracy_from_dense']:.2f} points below "
+              f"dense gradients, allowed are {given.within:g}")
     sys.exit(1 if late else 0)
 
 

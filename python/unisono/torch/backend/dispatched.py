@@ -37,6 +37,7 @@ _CALLS = ("allreduce", "allreduce_coalesced", "broadcast", "reduce", "allgather"
           "reduce_scatter", "reduce_scatter_single", "reduce_scatter_single_coalesced", "gather",
           "scatter", "alltoall", "all_to_all_single", "send", "recv", "recv_anysource", "barrier",
           "_end_coalescing")
+_torch_allreduce: Any = c10d.ProcessGroup.allreduce
 # torch forgets the Python half of a Backend that it puts something around.
 _kept: "set[UnisonoBackend]" = set()
 
@@ -179,14 +180,15 @@ class UnisonoGroup(c10d.ProcessGroup):
 
     gather_into_tensor = gather_single  # type: ignore[assignment]
 
-    def allreduce(self, tensors: Sequence[torch.Tensor], opts: Any = None) -> Work:
+    def allreduce(self, tensors: Sequence[torch.Tensor],  # type: ignore[override]
+                  opts: Any = None) -> Any:
         # pybind11 goes by the name of this function: see _through_torch.
         if opts is not None and len(tensors) == 1 and not self._watchers.look_on():
             work = self._behind.short_all_reduce(tensors[0], opts)
             if work is not None:
                 return work
         self._behind.forget_latest()
-        seen = c10d.ProcessGroup.allreduce(self, tensors, opts or c10d.AllreduceOptions())
+        seen = _torch_allreduce(self, tensors, opts or c10d.AllreduceOptions())
         return self._behind.latest() or seen
 
     def register_pre_hook(self, hook_id: int, hook: Any) -> None:

@@ -23,17 +23,19 @@ from .group_engine import GroupEngine
 from .work import Work, seconds_of
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+# torch's stubs do not list what is in its enumeration.
+_TORCH_OPS: Any = ReduceOp.RedOpType
 _REDUCTIONS = {
     int(theirs): _core.Settings(op=ours)
-    for theirs, ours in ((ReduceOp.RedOpType.SUM, _core.ReduceOp.Sum),
-                         (ReduceOp.RedOpType.AVG, _core.ReduceOp.Average),
-                         (ReduceOp.RedOpType.MAX, _core.ReduceOp.Max),
-                         (ReduceOp.RedOpType.MIN, _core.ReduceOp.Min))}
+    for theirs, ours in ((_TORCH_OPS.SUM, _core.ReduceOp.Sum),
+                         (_TORCH_OPS.AVG, _core.ReduceOp.Average),
+                         (_TORCH_OPS.MAX, _core.ReduceOp.Max),
+                         (_TORCH_OPS.MIN, _core.ReduceOp.Min))}
 # What DLPack carries in every version of torch. Truth values have no average.
 _DTYPES = {getattr(torch, name): name
            for name in ("float32", "float64", "float16", "bfloat16", "int32", "int64")}
-_profiled = torch.autograd._profiler_enabled
-_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+_profiled: Any = getattr(torch.autograd, "_profiler_enabled")
+_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
 
 class Watchers:

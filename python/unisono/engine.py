@@ -153,8 +153,8 @@ class Engine(SparseCalls, CodecStates):
         self._core.stop_timeline()
 
     def switch_order(self, strategy: str, process_set: AnySet = _ALL) -> None:
-        """All ranks go on with another ordering strategy (coordinator, tree, cache, topo, auto);
-        nothing in flight is lost. Collective: every rank of the set calls it."""
+        """All ranks go on with another ordering strategy (coordinator, tree, cache, topo,
+        auto, program); nothing in flight is lost. Collective: every rank of the set calls it."""
         self._core.switch_order(strategy, identity_of(process_set))
 
     def follow_graph(self, nodes: Sequence[GraphNode], fetches: Sequence[int],

@@ -33,7 +33,9 @@ std::uint64_t identity_of(const Bucket& bucket) {
               static_cast<std::uint64_t>(tensor.kind) << 16 |
               static_cast<std::uint64_t>(tensor.dtype) << 8 |
               static_cast<std::uint64_t>(tensor.op)};
-      hash = hash_text(tensor.name, hash_bytes(std::as_bytes(std::span(words))));
+      hash = hash_bytes(std::as_bytes(std::span(words)), response.call);
+      // Where calls are known by position, names may have been made up, and then differ.
+      if (response.call == 0) hash = hash_text(tensor.name, hash);
     }
   }
   return identity_from(hash);
@@ -62,7 +64,7 @@ std::string_view codec_of(const Bucket& bucket) {
 
 bool needs_ballot(const Bucket& bucket) {
   const Response& first = bucket.responses.front();
-  return first.planned && (first.choice != 0 || bucket.kind != Collective::allreduce ||
+  return first.planned && (first.choice != 0 || first.call != 0 || bucket.kind != Collective::allreduce ||
                            size_of(bucket.dtype) == 1 || !is_cast(codec_of(bucket)));
 }
 

@@ -41,6 +41,19 @@ TEST(BucketIdentity, TellsBucketsOfEqualSizeApart) {
   }
 }
 
+TEST(BucketIdentity, UnderProgramOrderItIsTheCallWhateverItsName) {
+  Bucket a = bucket_of("allreduce.noname.1", 7, {4}), b = bucket_of("allreduce.noname.2", 7, {4});
+  EXPECT_FALSE(needs_ballot(a));
+  for (Bucket* bucket : {&a, &b}) {
+    bucket->responses[0].planned = true;
+    bucket->responses[0].call = 99;
+  }
+  EXPECT_TRUE(needs_ballot(a)) << "the calls of the members are compared first";
+  EXPECT_EQ(identity_of(a), identity_of(b));
+  b.responses[0].call = 98;
+  EXPECT_NE(identity_of(a), identity_of(b));
+}
+
 TEST(BucketIdentity, MembersOfAGatherHaveTheSame) {
   EXPECT_EQ(identity_of(bucket_of("a", 7, {4, 2})), identity_of(bucket_of("a", 7, {9, 2})));
 }

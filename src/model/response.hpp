@@ -40,12 +40,15 @@ struct Response {
   std::vector<std::vector<std::int64_t>> extents;
   // Indices of the members that joined; they contribute the neutral element.
   std::vector<std::uint32_t> absent;
-  bool planned = false;                 // by topo: nobody was asked. Local, never encoded
+  bool planned = false;                 // nobody was asked. Local, never encoded
   PlanVote vote = PlanVote::run;      // of this member, when planned. Local, never encoded
   // When planned: the plan whose iteration this member begins here, where there are several; else 0.
   // Members compare it before anything moves, and a difference counts as a vote for abort. Local,
   // never encoded.
   std::uint64_t choice = 0;
+  // By order=program, which knows calls by position, not by name: a hash of the call, compared like
+  // the choice when planned, else 1. Of other orders 0. Local, never encoded.
+  std::uint64_t call = 0;
   // Planned, and its position is beyond the end of the plan: this member takes part only so that
   // others who came as far in that channel see the end there. Local, never encoded.
   bool closing = false;

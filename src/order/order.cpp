@@ -7,6 +7,7 @@
 #include "model/options/choices.hpp"
 #include "order/graph/collective_order.hpp"
 #include "order/pacing/pacing.hpp"
+#include "order/program/program.hpp"
 #include "order/switch/switchable.hpp"
 #include "order/topo/topo.hpp"
 
@@ -19,6 +20,7 @@ constexpr std::array kOrders = {
     registry_row<MakeOrder>(kOrderChoices, "cache", make_cache),
     registry_row<MakeOrder>(kOrderChoices, "topo", make_topo),
     registry_row<MakeOrder>(kOrderChoices, "auto", make_auto),
+    registry_row<MakeOrder>(kOrderChoices, "program", make_program),
 };
 static_assert(all_have_rows(kOrderChoices, kOrders));
 
@@ -32,6 +34,8 @@ std::unique_ptr<Order> make_paced(std::string_view name, Members members, OrderS
     settings.given = settings.graphs->find(name.substr(mark + 1));
     if (settings.given == nullptr) return nullptr;
   }
+  // Where nobody is asked there is nothing to pace.
+  if (row->name == "program") return row->make(std::move(members), std::move(settings));
   OrderSettings unpaced = settings;
   unpaced.pacing = "event";
   return pacing->make(row->make(members, std::move(unpaced)), members, settings);

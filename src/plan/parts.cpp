@@ -22,6 +22,7 @@ Response empty_part(const Response& whole) {
   part.planned = whole.planned;
   part.vote = whole.vote;
   part.closing = whole.closing;
+  part.call = whole.call;
   part.method = whole.method;
   part.value = whole.value;
   return part;

@@ -36,7 +36,7 @@ Run::Run(const SimSettings& settings, const Progress& progress)
     : settings_(standing_for(settings)),
       progress_(progress),
       spinning_(order::find_pacing(settings.pacing)->spins),
-      plans_(plans_ahead(settings.order)),
+      plans_(plans_ahead(settings.order) || in_one_order(settings.order)),
       compute_ns_(to_ns(settings.workload.compute_us)),
       slack_ns_(to_ns(settings.host.slack_us)),
       warm_up_(steps_of(settings) - settings.iterations),
@@ -219,8 +219,9 @@ std::uint32_t Run::tensor_at(int rank, std::uint32_t position) const {
   const std::uint32_t first = position & ~1u;
   if (!settings_.shuffle || first + 1 >= count) return position;
   const auto step = static_cast<std::uint64_t>(metrics_.steps());
+  const int who = in_one_order(settings_.order) ? 0 : rank;
   const std::uint64_t coin = mix(mix(spread_seed(settings_.seed), step),
-                                 std::uint64_t{first} << 32 | static_cast<std::uint32_t>(rank));
+                                 std::uint64_t{first} << 32 | static_cast<std::uint32_t>(who));
   return (coin >> 40 & 1) != 0 ? first + (position - first == 0 ? 1 : 0) : position;
 }
 

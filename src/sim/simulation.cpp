@@ -55,6 +55,8 @@ int steps_of(const SimSettings& s) {
 
 bool plans_ahead(std::string_view order) { return order == "topo" || order == "auto"; }
 
+bool in_one_order(std::string_view order) { return order == "program"; }
+
 Result<SimResult> simulate(const SimSettings& settings, const Progress& progress) {
   if (Status bad = check(settings); !bad.ok()) return bad;
   const auto begin = std::chrono::steady_clock::now();

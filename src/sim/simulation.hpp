@@ -73,6 +73,8 @@ struct SimResult {
 
 // Whether an order of that name plans whole iterations, which the planner then arranges.
 bool plans_ahead(std::string_view order);
+// Whether ranks under the order promise to submit alike; then only the seed changes how they do.
+bool in_one_order(std::string_view order);
 
 // How many steps are played: those that the order needs to settle, and those that are measured.
 int steps_of(const SimSettings& settings);

@@ -79,7 +79,7 @@ void Loop::open(SetId id, Members members, std::vector<std::uint64_t> board_slot
   settings.bucket_bytes_max = std::min(
       settings.bucket_bytes_max, static_cast<std::size_t>(parts_.shared.options->fusion_bytes));
   settings.graphs = parts_.shared.graphs;
-  auto order = order::make_order(parts_.shared.options->order, members, settings);
+  auto order = order::make_order(strategy_of(id), members, settings);
   leases_[id] = std::move(lease);
   sets_[id] = std::make_unique<SetRunner>(SetParts{
       id, std::move(members), std::move(order), std::move(channels), costs, &parts_.shared, this});

@@ -112,6 +112,7 @@ class Loop final : private transport::TransportListener, private SetHost {
   void reserve_buffers();
   void open(SetId id, Members members, std::vector<std::uint64_t> board_slots,
             arena::SlotLease lease);
+  std::string strategy_of(SetId id) const;
   std::vector<std::unique_ptr<run::Channel>> open_channels(
       SetId id, const Members& members, const std::vector<std::uint64_t>& board_slots);
   std::optional<arena::HostGroups> host_groups(const Members& members) const;

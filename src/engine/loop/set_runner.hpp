@@ -54,6 +54,7 @@ class SetRunner {
   explicit SetRunner(SetParts parts);
 
   const Members& members() const { return parts_.members; }
+  std::string_view strategy() const { return parts_.order->name(); }
   void submit(Request request, Time now);
   void observed(std::uint64_t sequence) { parts_.order->observed(sequence); }
   Status receive(Rank from, std::span<const std::byte> message, Time now);

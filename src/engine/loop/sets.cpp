@@ -98,6 +98,14 @@ std::unique_ptr<move::LocalTeam> Loop::make_team(const Members& members,
                                            static_cast<int>(parts_.shared.options->team_threads));
 }
 
+// A program order is a promise about calls that whoever switched the world away from it has not made
+// for the sets to come either.
+std::string Loop::strategy_of(SetId id) const {
+  const std::string& asked = parts_.shared.options->order;
+  if (id == 0 || asked != "program") return asked;
+  return std::string(sets_.at(0)->strategy());
+}
+
 // The low half of an id names the set's messages: no two living sets have the same.
 SetId Loop::open_set(const Response& response) {
   const auto in_use = [&](SetId id) {

@@ -36,7 +36,7 @@ class AlltoallLive : public testing::TestWithParam<std::tuple<int, const char*, 
 INSTANTIATE_TEST_SUITE_P(Ways, AlltoallLive,
                          testing::Combine(testing::Values(1, 2, 3, 5),
                                           testing::Values("auto", "tcp"),
-                                          testing::Values("coordinator", "cache", "topo")));
+                                          testing::Values("coordinator", "cache", "topo", "program")));
 
 TEST_P(AlltoallLive, EveryRowArrivesWhereItBelongs) {
   const auto [ranks, transport, order] = GetParam();

@@ -19,6 +19,8 @@ inline constexpr OptionChoice kOrderChoices[] = {
     {"tree", "inner nodes merge requests on their way to rank 0"},
     {"cache", "one bit per operation seen before"},
     {"topo", "an order learned once, then no messages"},
+    {"program", "no messages: all ranks make the same calls in the same order, as torch.distributed "
+                "asks of its callers"},
 };
 
 inline constexpr OptionChoice kPacingChoices[] = {

@@ -198,8 +198,9 @@ class VirtualNet {
     PlanVote vote = PlanVote::run;
     if (queue.front().planned) {
       if (!moves_.entered(index)) {
-        if (!moves_.enter(index, text_of(queue.front()), queue.front().vote,
-                          queue.front().choice)) {
+        const Response& next = queue.front();
+        if (!moves_.enter(index, text_of(next), next.vote,
+                          next.call != 0 ? next.call : next.choice)) {
           faults.push_back({Code::internal, cat("member ", index, " runs something of its own")});
         }
         return true;

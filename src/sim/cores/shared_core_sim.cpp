@@ -109,7 +109,8 @@ void SharedCoreSim::begin_step(int rank, std::int64_t now) {
   m.turns.resize(requests_.size());
   std::iota(m.turns.begin(), m.turns.end(), 0u);
   if (settings_.shuffle) {
-    Rng rng(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(rank)),
+    const int who = in_one_order(settings_.order) ? 0 : rank;
+    Rng rng(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(who)),
                 static_cast<std::uint64_t>(m.steps)));
     rng.shuffle(m.turns);
   }

@@ -119,6 +119,25 @@ TEST(SparseCost, MergingIsPricedByItself) {
               2 * (131072 + 261120 + 518180) * fast.merge_per_pair, 5e-5);
 }
 
+// 128 KiB pass at once, and come back only while nothing is sent.
+TEST(SparseCost, ABurstPassesOnce) {
+  Costs bursts = network(50e-6, 125e6);
+  const double free = (128 << 10) / 125e6;
+  for (auto& link : bursts.links) {
+    for (std::size_t i = 0; i < kPointBytes.size(); ++i) {
+      link.points[i] = std::max(50e-6, link.points[i] - free);
+    }
+  }
+  const SparseCase what = uniform(8, 1 << 24, 1.0 / 128);
+  for (const std::string_view name : {"ssar_recursive_double", "ssar_split_allgather",
+                                      "sparse_ring", "dsar_split_allgather"}) {
+    const double saved = predict_sparse(name, what, network(50e-6, 125e6)) -
+                         predict_sparse(name, what, bursts);
+    EXPECT_LT(saved, free + 1e-5) << name;
+    EXPECT_GT(saved, free / 2) << name << ", whose first message may be shorter than that";
+  }
+}
+
 TEST(SparseCost, IdenticalSupportsAskFirstAndRunWhatTheRuleSays) {
   SparseCase alike = uniform(8, 1 << 24, 1.0 / 128);
   const double k = static_cast<double>(alike.length) / 128;

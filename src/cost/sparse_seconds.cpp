@@ -51,16 +51,23 @@ class SparseForm {
     return static_cast<double>(kStreamHeaderBytes +
                                stream_payload_bytes(format, length, nnz, width));
   }
+  // Of a message that is not the first: a link that lets a burst pass before it keeps its rate has
+  // done so.
+  static double again(const LinkCost& link, double bytes) {
+    return std::max(link.seconds(bytes), link.latency() + link.per_byte() * bytes);
+  }
   // What is sent to each of the others, one after the other; of a host, all through one wire.
-  double spread(double bytes_each, double messages) const {
+  double spread(double bytes_each, double messages, bool first = true) const {
     const Layout& layout = c.layout;
     const double leaving = layout.hosts == 1
                                ? (n - 1) * bytes_each
                                : static_cast<double>(layout.each) * (n - layout.each) * bytes_each;
-    return wire.seconds(leaving) +
+    return (first ? wire.seconds(leaving) : again(wire, leaving)) +
            kFurtherPacket * std::max(messages * (n - 1) - 1, 0.0) * wire.latency();
   }
-  double one(double bytes) const { return wire.seconds(bytes) + kFurtherPacket * wire.latency(); }
+  double one(double bytes, bool first = true) const {
+    return (first ? wire.seconds(bytes) : again(wire, bytes)) + kFurtherPacket * wire.latency();
+  }
   // Of so many elements in a range, or of the whole range where they are kept dense.
   double reducing(double nnz, std::uint64_t length, double what) const {
     const double dense = gamma * static_cast<double>(length * working());
@@ -127,7 +134,9 @@ Guess SparseForm::recursive_double() const {
     const bool within = c.layout.hosts == 1 || 2 * round <= c.layout.each;
     const double crowd = within ? 1 : c.layout.each;
     const LinkCost& link = within ? figures.of(c.layout.within) : wire;
-    out.seconds += link.seconds(crowd * bytes) + kFurtherPacket * link.latency() +
+    const double sent = crowd * bytes;
+    out.seconds += (round == 1 ? link.seconds(sent) : again(link, sent)) +
+                   kFurtherPacket * link.latency() +
                    2 * reducing(static_cast<double>(nnz), c.length, kMerged);
     out.bytes += bytes;
   }
@@ -144,7 +153,7 @@ Guess SparseForm::split(bool dense_gather) const {
                                     : packet(reduced, slice(), c.value_bytes);
   if (c.balanced) out.seconds += spread(264, 1);
   out.seconds += spread(part, 2) + n * taken_in(1, slice(), kScattered) +
-                 spread(whole, dense_gather ? 1 : 2) +
+                 spread(whole, dense_gather ? 1 : 2, false) +
                  (dense_gather ? gamma * n * static_cast<double>(slice() * c.value_bytes)
                                : n * taken_in(n, slice(), kCompacted));
   out.bytes = (n - 1) * (part + whole + (c.balanced ? 264 : 0));
@@ -156,11 +165,11 @@ Guess SparseForm::ring() const {
   for (int step = 1; step < n; ++step) {
     const std::uint64_t nnz = expected(step, slice());
     const double bytes = packet(nnz, slice(), step == 1 ? c.value_bytes : working());
-    out.seconds += one(bytes) + 2 * reducing(static_cast<double>(nnz), slice(), kMerged);
+    out.seconds += one(bytes, step == 1) + 2 * reducing(static_cast<double>(nnz), slice(), kMerged);
     out.bytes += bytes;
   }
   const double whole = packet(expected(n, slice()), slice(), c.value_bytes);
-  out.seconds += (n - 1) * one(whole) + n * taken_in(n, slice(), kCompacted);
+  out.seconds += (n - 1) * one(whole, false) + n * taken_in(n, slice(), kCompacted);
   out.bytes += (n - 1) * whole;
   return out;
 }
@@ -175,8 +184,8 @@ Guess SparseForm::oktopk() const {
   const double part = packet(expected(1, slice()), slice(), c.value_bytes);
   const auto kept = static_cast<std::uint64_t>(c.k / n + 0.5);
   const double whole = packet(std::min(kept, slice()), slice(), c.value_bytes);
-  out.seconds = spread(part, 2) + n * taken_in(1, slice(), kScattered) + spread(whole, 2) +
-                kCompacted * pair_s * c.k +
+  out.seconds = spread(part, 2) + n * taken_in(1, slice(), kScattered) +
+                spread(whole, 2, false) + kCompacted * pair_s * c.k +
                 (c.estimates ? 3 * spread(2048 * 4, 1) : 0) + (c.balanced ? spread(264, 1) : 0);
   out.bytes = (n - 1) * (part + whole + (c.estimates ? 3 * 8192 : 0) + (c.balanced ? 264 : 0));
   return out;

@@ -102,7 +102,7 @@ def outer() -> str:
                   [(level, f"{level:.2f}") for level in levels])
     series = []
     for colour, (case, name) in enumerate((("every", "gradients of every step"),
-                                           ("outer", "outer steps, 64 of 4,096 in 2 bits"))):
+                                           ("outer", "outer steps, 512 of 4,096 in 2 bits"))):
         curve = found[case]["training_loss"]
         means = [(at + 5, sum(curve[at:at + 10]) / 10) for at in range(0, len(curve) - 9, 10)]
         series.append(Series(name, [(x, min(top, y)) for x, y in means], dots=False, colour=colour))

@@ -23,28 +23,36 @@ from .process_set import ProcessSet
 
 # What a process group takes from its own timeout, so that it differs from the environment's.
 _OF_A_GROUP = ("join_timeout_s", "stall_limit_s")
+# And what it takes from torch's rule that all ranks make the same calls in the same order.
+_PROGRAM = "program"
 
 
 def init(options: Union[_core.Options, dict[str, Any], None] = None, *,
          process_sets: Iterable[ProcessSet] = (), **overrides: Any) -> None:
     """Joins the job. The environment is read here, not at import. Calling it again with the same
     options does nothing; after shutdown() it joins anew. After init_process_group("unisono") it
-    takes the world group's engine, which then lives until shutdown()."""
+    takes the world group's engine, which then lives until shutdown(), and whose ranks from then on
+    agree on the order of operations by name: all ranks call it at the same place."""
     if not isinstance(options, _core.Options):
         overrides = {**chosen_options(), **(options or {}), **overrides}
         options = None
     with current.lock:
         if current.is_initialized():
             joined = current.engine()
+            asked = make_options(options, overrides)
             ignored = [key for key in _OF_A_GROUP
                        if current.of_a_group() and key not in overrides]
-            _check_same(make_options(options, overrides), joined.options(), ignored)
+            by_program = current.of_a_group() and joined.options().get("order") == _PROGRAM
+            _check_same(asked, joined.options(), ignored + ["order"] * by_program)
             if current.claimed():
                 return
             current.claim()
         else:
             joined = Engine(options, **overrides)
+            by_program = False
             current.install(joined, of_a_group=False, claimed=True)
+    if by_program and asked.get("order") != _PROGRAM:
+        joined.switch_order(asked.get("order"))
     for process_set in process_sets:
         joined.add_process_set(process_set)
 

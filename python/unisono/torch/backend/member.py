@@ -36,7 +36,7 @@ class Member(Calls):
         own = rendezvous.default_engine(rank, size) if is_world else None
         engine, self._owned = rendezvous.join(store, rank, size, timeout_s,
                                               f"process group of {size} on backend {NAME}",
-                                              may_reuse=own)
+                                              may_reuse=own, order="program")
         self.is_world, self._made_with_s = is_world, timeout_s
         self._adopted = is_world and self._owned and current.adopt(engine)
         self._group = GroupEngine(engine, timeout_s)

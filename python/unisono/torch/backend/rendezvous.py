@@ -72,14 +72,14 @@ def wait_for(store: Any, keys: Sequence[str], deadline: float,
 
 
 def join(store: Any, rank: int, size: int, timeout_s: float, what: str, *,
-         may_reuse: Optional[Engine] = None,
+         may_reuse: Optional[Engine] = None, order: Optional[str] = None,
          given_up: Callable[[], bool] = lambda: False) -> tuple[Engine, bool]:
     """The engine of this group and whether it was made here. may_reuse is taken when every rank of
-    the group has one to offer."""
+    the group has one to offer. order: its ordering strategy, where the environment names none."""
     if size == 1:
         if may_reuse is not None:
             return may_reuse, False
-        return _joined({"UNISONO_RANK": "0", "UNISONO_SIZE": "1"}, timeout_s, timeout_s), True
+        return _joined({"UNISONO_RANK": "0", "UNISONO_SIZE": "1"}, timeout_s, timeout_s, order), True
     meeting = _Meeting(store, rank, size, timeout_s, what, given_up)
     note = meeting.note_of_zero(may_reuse is not None)
     if note["reuse"] and may_reuse is not None:
@@ -87,7 +87,7 @@ def join(store: Any, rank: int, size: int, timeout_s: float, what: str, *,
             meeting.clean_up()
         return may_reuse, False
     try:
-        engine = meeting.enter(note)
+        engine = meeting.enter(note, order)
     finally:
         meeting.close()
     meeting.clean_up()
@@ -140,7 +140,7 @@ class _Meeting:
         put(self._store, "note", json.dumps(note))
         return note
 
-    def enter(self, note: dict[str, Any]) -> Engine:
+    def enter(self, note: dict[str, Any], order: Optional[str]) -> Engine:
         key_fd = os.memfd_create("unisono-key")
         try:
             os.write(key_fd, bytes.fromhex(note["key"]))
@@ -151,7 +151,7 @@ class _Meeting:
             for passed_on in ("UNISONO_HOST", "UNISONO_BIND_HOST"):
                 if passed_on in os.environ:
                     variables[passed_on] = os.environ[passed_on]
-            return _joined(variables, self._timeout_s, note["stall_limit_s"])
+            return _joined(variables, self._timeout_s, note["stall_limit_s"], order)
         finally:
             os.close(key_fd)
 
@@ -165,8 +165,11 @@ class _Meeting:
         remove(self._store, "note" if self._rank == 0 else _place_key(self._rank))
 
 
-def _joined(variables: dict[str, str], timeout_s: float, stall_limit_s: float) -> Engine:
+def _joined(variables: dict[str, str], timeout_s: float, stall_limit_s: float,
+            order: Optional[str]) -> Engine:
     options = make_options(None, chosen_options())
+    if order is not None and "UNISONO_ORDER" not in os.environ:
+        options.set("order", order)
     options.set("join_timeout_s", f"{timeout_s:g}")
     options.set("stall_limit_s", f"{stall_limit_s:g}")
     return Engine(options, environment=variables)

@@ -31,12 +31,13 @@ struct alignas(128) BoardLine {
   std::atomic<Mark> in{0};                  // how much of the owner's contribution is readable
   std::atomic<std::uint64_t> window{0};     // offset of the owner's window in its segment
   std::atomic<std::uint64_t> terms{0};  // which bucket, how the owner takes part; see LocalMachine
-  std::atomic<std::uint64_t> result{0};     // offset of the owner's part of the result
+  std::atomic<std::uint64_t> result{0};     // offset of the owner's slots, and how many they are
   std::byte message[kInlineBytes];
 };
 static_assert(sizeof(BoardLine) == 128);
 struct alignas(128) BoardCounters {
   std::atomic<Mark> out{0};                 // how much of the owner's result part is readable
+  std::atomic<Mark> taken{0};               // how much of the others' parts the owner has read
   std::atomic<Mark> done{0};                // the owner reads nothing more of this operation
   std::atomic<std::uint64_t> lease{0};      // counts how often the slot was given to a team
 };

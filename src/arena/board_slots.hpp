@@ -53,6 +53,7 @@ class BoardSlots {
       line.terms.store(0, std::memory_order_relaxed);
     }
     slot.counters.out.store(0, std::memory_order_relaxed);
+    slot.counters.taken.store(0, std::memory_order_relaxed);
     slot.counters.done.store(0, std::memory_order_relaxed);
     // Must come before the message that tells the others which slots to read.
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bucket on its way, whatever kind of run it takes (make_run.hpp): it is started, stepped until
 // finished, writes its outputs when all of it has arrived, and resolves its tickets. A failure in
-// between leaves the callers' memory as it was, since it is written only while completing, or put
-// back; except in a DirectRun, unless the caller asked for keep_inputs.
+// between leaves the callers' memory as it was, since it is written only while completing; except in
+// a DirectRun and in a LocalRun, unless the caller asked for keep_inputs.
 // Thread: the engine's driver. Destroyed when finished, or after the transport.
 #pragma once
 
@@ -146,7 +146,7 @@ class BucketRun {
   virtual PlanVote moved_vote() const { return machine_->vote(); }
   // Whether the machine needs nobody else to end, so that what it has begun to write becomes whole.
   virtual bool committed() const { return false; }
-  // Puts back what the machine has written to the callers' memory.
+  // Tells a machine that failed to take back what it shows to others.
   virtual void undo() {}
   // Whether a failure leaves the output of the tensor as it was.
   virtual bool spares_output(const Tensor&) const { return true; }
@@ -158,6 +158,10 @@ class BucketRun {
 
   // Whether a vote goes with the data.
   bool votes() const { return planned() && !settled_; }
+  // Whether the caller asked that a failure leaves the output as it was.
+  bool keeps(const Tensor& tensor) const {
+    return tensor.pending.keep_inputs || context_.options->keep_inputs;
+  }
   // How many contributions count in an average.
   std::int64_t divisor(const Tensor& tensor) const;
   void* output_of(const Tensor& tensor) const;

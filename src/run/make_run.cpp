@@ -51,7 +51,9 @@ bool fits_shared_memory(const RunParts& parts, const encode::Codec& codec) {
       bytes += window_bytes(parts.bucket, response, i, codec);
     }
   }
-  if (is_adasum(parts.bucket)) {
+  if (parts.bucket.kind == Collective::allreduce && !is_adasum(parts.bucket)) {
+    bytes = move::local_allreduce_window(parts.context.members->count(), bytes);
+  } else if (is_adasum(parts.bucket)) {
     bytes += 64 + move::local_adasum_extra(parts.context.members->count(), tensors);
   }
   return bytes <= parts.context.team->window_max();

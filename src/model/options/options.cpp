@@ -136,7 +136,7 @@ constexpr Entry kEntries[] = {
      &Options::deterministic},
     {{"keep_inputs", "UNISONO_KEEP_INPUTS", "", kFlag, false,
       "Whether an operation that fails leaves its output as it was; otherwise the output is "
-      "undefined then. Costs a copy of every large tensor that goes to other hosts."},
+      "undefined then. Costs a copy of every large tensor."},
      &Options::keep_inputs},
     {{"fuse_groups", "UNISONO_FUSE_GROUPS", "", kFlag, true,
       "Whether a group may share a bucket with other tensors."},

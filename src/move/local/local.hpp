@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the unisono authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives inside one host, each one pass over memory that all members map.
-// A caller's tensor is read directly. When a member dies before the whole result is in shared
-// memory, the operation is undone, which leaves the tensor as it was. A tensor that lives in the
-// arena itself is the exception: it is reduced in place, and may still be written to until every
-// member knows of the failure.
+// A caller's tensor is read directly, and in an allreduce results are written to it as they come:
+// when a member dies on the way, what is in it then is undefined (keeps_outputs() says whether it
+// is). Others are written when the whole result is in shared memory. A tensor that lives in the
+// arena itself may still be written to until every member knows of the failure.
 // A member that has finished has its memory to itself: nobody reads it or writes to it any more.
 #pragma once
 
@@ -35,12 +35,12 @@ struct LocalTurn {
 };
 
 // One tensor of a bucket. A null source is the neutral element; without a target its part is lost.
+// A target is the source, or overlaps no source and no other target.
 struct LocalItem {
   const std::byte* source = nullptr;
   std::byte* target = nullptr;
   std::size_t offset = 0;                   // place in the bucket, in bytes
   std::size_t bytes = 0;                    // in the bucket
-  bool fresh = false;                       // nobody sees the target unless the operation succeeds
 };
 
 // How elements pass between a caller's tensor and the bucket when they differ in more than place.
@@ -76,11 +76,20 @@ class LocalCollective : public CollectiveMachine {
   // Whether all that is left needs nobody else: such a machine is stepped to its end even when a
   // member has died, so that an output it has begun to write becomes whole.
   virtual bool committed() const { return false; }
-  // The last call, when the operation failed: puts back what was written to the callers' memory.
+  // Whether a failure now would leave the callers' outputs as they were.
+  virtual bool keeps_outputs() const { return true; }
+  // The last call, when the operation failed: what this member shows is not to be used any more.
   virtual void undo() {}
 };
 
 std::unique_ptr<LocalCollective> make_local_allreduce(LocalTurn turn, LocalReduction work);
+// Of so few bytes it needs no window, and writes results only when it needs nobody else any more.
+inline bool is_tiny(std::size_t bytes) { return bytes <= arena::kTinyBytes; }
+// How much shared memory every member must have for one at least.
+std::size_t local_allreduce_window(int members, std::size_t bytes);
+// Whether the callers' memory is itself the window: one piece of the arena, in place, with nothing
+// to scale on the way in.
+bool is_resident(const LocalTeam& team, const LocalReduction& work);
 // work.op is adasum; every item is a tensor of its own.
 std::unique_ptr<LocalCollective> make_local_adasum(LocalTurn turn, LocalReduction work);
 // The max bytes it needs in a window beyond those of the bucket.

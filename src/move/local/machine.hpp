@@ -57,6 +57,8 @@ class LocalMachine : public LocalCollective {
   // For a failing member whose own tensor is its window: it writes there again, so what others read
   // of it from now on is not its contribution.
   void withdraw() const;
+  // Whether the member, whose terms are shown, has its own tensor as its window.
+  bool shows_tensor(int member) const { return (terms_of(member) & kResident) != 0; }
   // Call it after reading others' contributions: whether a resident one may have changed meanwhile.
   // The reader must not publish what came of it then. The failure itself is told by other means.
   bool somebody_withdrew() const;
@@ -72,6 +74,9 @@ class LocalMachine : public LocalCollective {
   void publish_in(std::uint64_t progress) const { team_.publish(my_line().in, at(progress)); }
   void publish_out(std::uint64_t progress) const {
     team_.publish(team_.my_board().counters.out, at(progress));
+  }
+  void publish_taken(std::uint64_t progress) const {
+    team_.publish(team_.my_board().counters.taken, at(progress));
   }
   void publish_done() const { team_.publish(team_.my_board().counters.done, at(0)); }
   std::string late_members() const;

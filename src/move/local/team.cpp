@@ -10,7 +10,8 @@
 namespace unisono::move {
 namespace {
 
-constexpr std::size_t kWindowAlignment = 2 << 20;
+// Large windows may be huge pages.
+constexpr std::size_t kHugePage = 2 << 20, kWindowAlignment = 4 << 10;
 // In larger operations, what two gain from not waiting for each other's end does not matter.
 constexpr std::size_t kSecondWindowMax = 64 << 20;
 // The mark of a member that is done with every operation there could be.
@@ -25,9 +26,7 @@ bool everyone(const LocalTeam& team, arena::Mark value, Read read) {
   return true;
 }
 
-std::byte* inside(const arena::Neighbour& neighbour, const std::atomic<std::uint64_t>& offset,
-                  std::size_t bytes) {
-  const std::size_t begin = offset.load(std::memory_order_relaxed);
+std::byte* inside(const arena::Neighbour& neighbour, std::size_t begin, std::size_t bytes) {
   UNISONO_CHECK(begin <= neighbour.bytes && bytes <= neighbour.bytes - begin);
   return neighbour.base + begin;
 }
@@ -99,18 +98,28 @@ bool LocalTeam::all_out(arena::Mark value) const {
   return everyone(*this, value, [](arena::BoardSlot& slot) -> auto& { return slot.counters.out; });
 }
 
+bool LocalTeam::all_taken(arena::Mark value) const {
+  return everyone(*this, value,
+                  [](arena::BoardSlot & slot) -> auto& { return slot.counters.taken; });
+}
+
 bool LocalTeam::all_done(arena::Mark value) const {
   return everyone(*this, value, [](arena::BoardSlot& slot) -> auto& { return slot.counters.done; });
 }
 
 std::byte* LocalTeam::window_of(int member, std::uint64_t operation, std::size_t bytes) const {
   return inside(neighbours_[static_cast<std::size_t>(member)],
-                board(member).line[operation & 1].window, bytes);
+                board(member).line[operation & 1].window.load(std::memory_order_relaxed), bytes);
 }
 
-std::byte* LocalTeam::result_of(int member, std::uint64_t operation, std::size_t bytes) const {
-  return inside(neighbours_[static_cast<std::size_t>(member)],
-                board(member).line[operation & 1].result, bytes);
+LocalTeam::Slots LocalTeam::slots_of(int member, std::uint64_t operation,
+                                     std::size_t slot_bytes) const {
+  const std::uint64_t shown =
+      board(member).line[operation & 1].result.load(std::memory_order_relaxed);
+  const std::size_t count = shown % kWindowAlignment;
+  UNISONO_CHECK(count > 0 && count <= kSlots);
+  return {inside(neighbours_[static_cast<std::size_t>(member)], shown - count, count * slot_bytes),
+          count};
 }
 
 std::size_t LocalTeam::window_max() const {
@@ -173,7 +182,7 @@ Result<std::size_t> LocalTeam::add_window(std::size_t bytes) {
     heap_->give_back(window.offset);
     return true;
   });
-  const auto offset = heap_->take(bytes, kWindowAlignment);
+  const auto offset = heap_->take(bytes, bytes < kHugePage ? kWindowAlignment : kHugePage);
   if (!offset) {
     return Status(Code::out_of_memory,
                   cat("the arena has no room for a window of ", bytes,

@@ -18,6 +18,10 @@ namespace unisono::move {
 
 class LocalTeam {
  public:
+  // Of an operation that passes through slots: one is shown, one reduced, one taken, and one lets
+  // members be apart by as much.
+  static constexpr std::size_t kSlots = 4;
+
   // neighbours is by member index, this rank included. slot < kBoardSlots. threads: how many of
   // this rank share the work of one operation.
   LocalTeam(std::vector<arena::Neighbour> neighbours, int me, std::size_t slot, arena::Segment* own,
@@ -44,12 +48,20 @@ class LocalTeam {
   // Whether every other member has reached the mark.
   bool all_in(arena::Mark value) const;
   bool all_out(arena::Mark value) const;
+  bool all_taken(arena::Mark value) const;
   bool all_done(arena::Mark value) const;
 
-  // The memory at the offsets that a member has published for an operation: what it shows, and its
-  // part of the result.
+  // The memory at the offset that a member has published for an operation: what it shows.
   std::byte* window_of(int member, std::uint64_t operation, std::size_t bytes) const;
-  std::byte* result_of(int member, std::uint64_t operation, std::size_t bytes) const;
+  // The slots that a member has published for an operation.
+  struct Slots {
+    std::byte* at;
+    std::size_t count;
+  };
+  Slots slots_of(int member, std::uint64_t operation, std::size_t slot_bytes) const;
+  // How many slots the next window of slots should have; others may have more or fewer.
+  std::size_t slots() const { return slots_each_; }
+  void halve_slots() { slots_each_ /= 2; }
   const arena::Segment& own() const { return *own_; }
   Crew& crew() { return crew_; }
 
@@ -85,6 +97,7 @@ class LocalTeam {
   std::uint64_t operation_ = 0;
   std::vector<Window> windows_;
   bool short_of_memory_ = false;            // the last attempt to add one failed
+  std::size_t slots_each_ = kSlots;
   Crew crew_;
 };
 

@@ -4,11 +4,48 @@
 // reduced.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "encode/codec.hpp"
 #include "run/bucket_run.hpp"
 #include "run/kinds/kinds.hpp"
 
 namespace unisono::run {
+
+struct TensorPlace {
+  const void* input;
+  const void* output;
+  std::size_t bytes;
+};
+
+// Whether an output overlaps an input, or another output, without both being the same tensor in
+// place: a result would land on elements that have yet to be read. What is only read may overlap.
+inline bool some_overlap(const std::vector<TensorPlace>& tensors) {
+  struct Range {
+    std::uintptr_t begin, end;
+    bool written;                           // an output, or an input in place
+    bool operator<(const Range& other) const { return begin < other.begin; }
+  };
+  std::vector<Range> ranges;
+  ranges.reserve(2 * tensors.size());
+  for (const TensorPlace& tensor : tensors) {
+    const auto in = reinterpret_cast<std::uintptr_t>(tensor.input);
+    const auto out = reinterpret_cast<std::uintptr_t>(tensor.output);
+    ranges.push_back({in, in + tensor.bytes, out == in});
+    if (out != in) ranges.push_back({out, out + tensor.bytes, true});
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::uintptr_t written_to = 0, used_to = 0;
+  for (const Range& range : ranges) {
+    if (range.begin < (range.written ? used_to : written_to)) return true;
+    if (range.written) written_to = std::max(written_to, range.end);
+    used_to = std::max(used_to, range.end);
+  }
+  return false;
+}
 
 class AllreduceRun : public BucketRun {
  public:

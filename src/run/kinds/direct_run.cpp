@@ -6,7 +6,6 @@
 // A region that must not or cannot be the caller's memory is in the buffer as well, which the other
 // members do not notice: a tensor that is scaled first or overlaps its output, one of a rank that
 // has joined, and an output that must be whole or untouched (keep_inputs).
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -31,7 +30,7 @@ class DirectRun final : public EncodedRun {
     for (Tensor& tensor : tensors_) {
       if (auto status = prepare_output(tensor); !status) return status;
     }
-    overlaps_ = some_overlap();
+    overlaps_ = large_overlap();
     for (Tensor& tensor : tensors_) {
       tensor.offset = bytes;
       if (!is_alone(tensor) || encodes(tensor) || stages(tensor)) bytes += wire_bytes(tensor);
@@ -72,37 +71,17 @@ class DirectRun final : public EncodedRun {
     return tensor.absent() || tensor.request->prescale != 1.0 || overlaps_;
   }
 
-  // Whether an output overlaps an input without both being the same tensor in place: a result would
-  // land on elements that have yet to be sent. Rare enough that all inputs are copied then. Small
-  // tensors are copied before anything is received, and written when all is.
-  bool some_overlap() const {
-    struct Range {
-      std::uintptr_t begin, end;
-      bool written;                         // an output, or an input in place
-      bool operator<(const Range& other) const { return begin < other.begin; }
-    };
-    std::vector<Range> ranges;
+  // Rare enough that all inputs are copied then. Small tensors are copied before anything is
+  // received, and written when all is.
+  bool large_overlap() const {
+    std::vector<TensorPlace> places;
     for (const Tensor& tensor : tensors_) {
       if (tensor.absent() || !is_alone(tensor)) continue;
-      const auto in = reinterpret_cast<std::uintptr_t>(tensor.pending.input);
-      const auto out = reinterpret_cast<std::uintptr_t>(output_of(tensor));
-      ranges.push_back({in, in + wire_bytes(tensor), out == in});
-      if (out != in) ranges.push_back({out, out + wire_bytes(tensor), true});
+      places.push_back({tensor.pending.input, output_of(tensor), wire_bytes(tensor)});
     }
-    std::sort(ranges.begin(), ranges.end());
-    // What is only read may overlap.
-    std::uintptr_t written_to = 0, used_to = 0;
-    for (const Range& range : ranges) {
-      if (range.begin < (range.written ? used_to : written_to)) return true;
-      if (range.written) written_to = std::max(written_to, range.end);
-      used_to = std::max(used_to, range.end);
-    }
-    return false;
+    return some_overlap(places);
   }
   bool stages(const Tensor& tensor) const { return tensor.absent() || keeps(tensor); }
-  bool keeps(const Tensor& tensor) const {
-    return tensor.pending.keep_inputs || context_.options->keep_inputs;
-  }
 
   std::byte* at(const Tensor& tensor) const { return fused_.memory.get() + tensor.offset; }
   std::int64_t divided_by(const Tensor& tensor) const {

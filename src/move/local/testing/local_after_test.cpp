@@ -92,7 +92,7 @@ std::unique_ptr<LocalCollective> make(const Operation& o, LocalTeam& team, Holdi
     case Kind::allreduce:
     case Kind::adasum:
       work.items.push_back({absent ? nullptr : in.data(), absent ? nullptr : out.data(), 0,
-                            work.bytes, memory == Memory::fresh});
+                            work.bytes});
       return o.kind == Kind::adasum ? make_local_adasum(team, std::move(work))
                                     : make_local_allreduce(team, std::move(work));
     case Kind::allgather: return make_local_allgather(team, in, o.counts, out);

@@ -22,6 +22,11 @@ Status check(const SimSettings& s) {
   if (s.workload.tensors.empty() || s.workload.compute_us <= 0) {
     return wrong("the workload has no tensors or takes no time");
   }
+  if (s.host.shared_cores > 0 && in_one_order(s.order)) {
+    return Status(Code::invalid_argument,
+                  cat("shared cores are simulated for orders that agree by name, and not for ",
+                      s.order, "; choose another order"));
+  }
   if (s.host.shared_cores > 0 && (s.pacing != "event" || !s.faults.kills.empty())) {
     return wrong("ranks that share cores are simulated with pacing event and without kills");
   }

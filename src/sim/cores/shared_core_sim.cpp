@@ -109,8 +109,7 @@ void SharedCoreSim::begin_step(int rank, std::int64_t now) {
   m.turns.resize(requests_.size());
   std::iota(m.turns.begin(), m.turns.end(), 0u);
   if (settings_.shuffle) {
-    const int who = in_one_order(settings_.order) ? 0 : rank;
-    Rng rng(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(who)),
+    Rng rng(mix(mix(spread_seed(settings_.seed), static_cast<std::uint64_t>(rank)),
                 static_cast<std::uint64_t>(m.steps)));
     rng.shuffle(m.turns);
   }

@@ -16,11 +16,6 @@ namespace {
 
 bool is_integer(DType dtype) { return dtype >= DType::i8 && dtype <= DType::u64; }
 
-// Whether the operator changes an element that meets no other: any number becomes 0 or 1.
-bool changes_one(DType dtype, ReduceOp op) {
-  return dtype != DType::boolean && (op == ReduceOp::logical_and || op == ReduceOp::logical_or);
-}
-
 void copy_elements(DType dtype, void* out, const void* in, std::size_t count) {
   if (out != in && count != 0) std::memmove(out, in, count * size_of(dtype));
 }
@@ -35,11 +30,7 @@ void reduce(DType dtype, ReduceOp op, void* accumulator, const void* other, std:
 void reduce_many(DType dtype, ReduceOp op, void* out, std::span<const void* const> inputs,
                  std::size_t count) {
   UNISONO_CHECK(!inputs.empty());
-  if (inputs.size() == 1) {
-    if (!changes_one(dtype, op)) return copy_elements(dtype, out, inputs[0], count);
-    const std::array<const void*, 2> twice{inputs[0], inputs[0]};
-    return reduce_many(dtype, op, out, twice, count);
-  }
+  if (inputs.size() == 1) return copy_elements(dtype, out, inputs[0], count);
   std::size_t done = 0;
   if (op == ReduceOp::sum || op == ReduceOp::average) {
     done = simd::sum_widening(dtype, out, inputs, count);

@@ -21,9 +21,6 @@ constexpr std::size_t kDoublingBytesMax = 16 << 10;
 constexpr std::size_t kFlatBytesMax = 64 << 10;
 constexpr std::size_t kHalvingBytesMax = 512 << 10;
 constexpr std::size_t kDirectGatherBytesMax = 64 << 10;
-// What runs where there is one member: the others would leave the data as it is, also where the
-// operator makes 0 or 1 of a number.
-constexpr std::string_view kAlone = "direct";
 
 using MakeAllreduce = std::unique_ptr<CollectiveMachine> (*)(MoveContext, DType, ReduceOp,
                                                              std::span<std::byte>);
@@ -257,9 +254,8 @@ std::unique_ptr<CollectiveMachine> make_allreduce(std::string_view algorithm, Mo
                                                   DType dtype, ReduceOp op,
                                                   std::span<std::byte> data) {
   UNISONO_CHECK(data.size() % size_of(dtype) == 0);
-  const std::string_view chosen =
-      context.n() == 1 ? kAlone : choose_allreduce(algorithm, context, dtype, data.size());
-  const auto* row = find_row(kAllreduces, chosen);
+  const auto* row =
+      find_row(kAllreduces, choose_allreduce(algorithm, context, dtype, data.size()));
   UNISONO_CHECK(row != nullptr);
   return row->make(context, dtype, op, data);
 }
@@ -303,8 +299,7 @@ std::unique_ptr<CollectiveMachine> make_reducescatter(MoveContext context, DType
   }
   UNISONO_CHECK(total == data.size());
   UNISONO_CHECK(counts[static_cast<std::size_t>(context.me())] == out.size());
-  const std::string_view chosen =
-      context.n() == 1 ? kAlone : choose_reducescatter(algorithm, context, total);
+  const std::string_view chosen = choose_reducescatter(algorithm, context, total);
   return find_row(kReducescatters, chosen)->make(context, dtype, op, data, counts, out);
 }
 

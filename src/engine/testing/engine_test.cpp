@@ -163,52 +163,6 @@ TEST(Engine, BadArgumentsAreRefusedAtTheDoor) {
   });
 }
 
-// A rank alone has nobody to reduce with, but the operator still says what comes out. The elements
-// are what equals themselves under each operator but the logical ones, which make 0 or 1 of them.
-TEST(Engine, OneRankAloneGetsWhatTheOperatorMakesOfItsElements) {
-  for (const std::string algorithm : {"auto", "ring", "recursive_doubling"}) {
-    Options options;
-    if (algorithm != "auto") options.transport = "tcp";
-    options.algorithm = algorithm;
-    run_ranks(1, [&](Engine& engine) {
-      for (int t = 0; t < kDTypeCount; ++t) {
-        for (int o = 0; o < kElementwiseOpCount; ++o) {
-          const auto dtype = static_cast<DType>(t);
-          const auto op = static_cast<ReduceOp>(o);
-          const bool logical = op == ReduceOp::logical_and || op == ReduceOp::logical_or;
-          if (logical && (dtype < DType::i8 || dtype > DType::u64) && dtype != DType::boolean) {
-            continue;                       // of floats it is refused at the door
-          }
-          for (const std::size_t count : {std::size_t{3}, std::size_t{40'000}}) {
-            std::vector<std::byte> data(count * size_of(dtype)), expected = data;
-            for (std::size_t i = 0; i < count; ++i) {
-              data[i * size_of(dtype)] = std::byte{static_cast<std::uint8_t>(i % 3)};
-              if (dtype == DType::boolean) data[i] = std::byte{static_cast<std::uint8_t>(i % 2)};
-              expected[i * size_of(dtype)] =
-                  logical ? std::min(data[i * size_of(dtype)], std::byte{1})
-                          : data[i * size_of(dtype)];
-            }
-            const auto what = cat(name_of(dtype), " ", name_of(op), " ", algorithm, " ", count);
-            Operation operation{.kind = Collective::reducescatter, .name = "x", .dtype = dtype,
-                                .shape = {static_cast<std::int64_t>(count)},
-                                .input = data.data()};
-            const Ticket scattered = engine.submit(operation, {.op = op});
-            ASSERT_TRUE(scattered.wait().ok()) << what << scattered.wait().message();
-            const auto out = scattered.output().bytes;
-            EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin(), out.end()))
-                << "reducescatter " << what;
-            operation.kind = Collective::allreduce;
-            operation.output = data.data();
-            const Ticket reduced = engine.submit(operation, {.op = op});
-            ASSERT_TRUE(reduced.wait().ok()) << what << reduced.wait().message();
-            EXPECT_EQ(data, expected) << "allreduce " << what;
-          }
-        }
-      }
-    }, options);
-  }
-}
-
 TEST(Engine, GroupsRunAsOneUnit) {
   run_ranks(3, [](Engine& engine) {
     std::vector<Floats> data(3, Floats(100, 1.0f));

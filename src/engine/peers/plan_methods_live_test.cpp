@@ -4,6 +4,7 @@
 // where they are allowed and nowhere else, the same on all ranks, also while plans are made anew.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -111,17 +112,38 @@ std::map<std::string, std::string> agreed_codecs(Engine& engine, std::barrier<>&
   return codecs;
 }
 
+bool is_encoded(const std::map<std::string, std::string>& codecs, std::string_view by = "") {
+  return std::any_of(codecs.begin(), codecs.end(), [&](const auto& each) {
+    return each.first.starts_with("large") && (by.empty() ? !each.second.empty() : each.second == by);
+  });
+}
+
+// Steps until large tensors are encoded. What buckets take is measured, and where other programs
+// have the cores at first, plans become better later. All ranks have the same plan, and stop alike.
+std::map<std::string, std::string> steps_until_encoded(Engine& engine, std::barrier<>& all,
+                                                       std::mutex& mutex,
+                                                       std::vector<std::string>& said,
+                                                       std::string_view by = "") {
+  MethodSteps steps(engine);
+  std::map<std::string, std::string> codecs;
+  for (int round = 0; round < 8 && !is_encoded(codecs, by); ++round) {
+    for (int i = 0; i < 25; ++i) steps.run();
+    codecs = agreed_codecs(engine, all, mutex, said);
+    if (engine.rank() == 0) said.clear();
+    all.arrive_and_wait();
+  }
+  return codecs;
+}
+
 void expect_codecs_where_allowed(const std::map<std::string, std::string>& codecs) {
-  bool some = false;
   for (const auto& [first, codec] : codecs) {
     if (first == "wide") {
       EXPECT_THAT(codec, testing::AnyOf("", "fp16"));
     } else if (!first.starts_with("large")) {
       EXPECT_EQ(codec, "") << first;
     }
-    some |= first.starts_with("large") && !codec.empty();
   }
-  EXPECT_TRUE(some) << "half of 64 KiB takes five milliseconds less";
+  EXPECT_TRUE(is_encoded(codecs)) << "half of 64 KiB takes five milliseconds less";
 }
 
 class PlanMethodsLive : public testing::TestWithParam<int> {};
@@ -134,9 +156,7 @@ TEST_P(PlanMethodsLive, CodecsAreChosenWhereTheyAreAllowedAndHelp) {
   Options options = slow_network(GetParam());
   options.emulate = "alpha=50us,beta=150ns";  // ranks that wait for a core lose less than codecs save
   run_tcp_ranks(kMethodRanks, [&](Engine& engine) {
-    MethodSteps steps(engine);
-    for (int i = 0; i < 25; ++i) steps.run();
-    expect_codecs_where_allowed(agreed_codecs(engine, all, mutex, said));
+    expect_codecs_where_allowed(steps_until_encoded(engine, all, mutex, said));
     all.arrive_and_wait();
   }, options);
 }
@@ -150,13 +170,9 @@ TEST_P(PlanMethodsLive, CodecsThatPackAreChosenWhereTheyHelpMore) {
   options.plan_codecs = "bf16,qsgd:8";
   options.emulate = "alpha=50us,beta=150ns";
   run_tcp_ranks(kMethodRanks, [&](Engine& engine) {
-    MethodSteps steps(engine);
-    for (int i = 0; i < 25; ++i) steps.run();
-    const auto codecs = agreed_codecs(engine, all, mutex, said);
+    const auto codecs = steps_until_encoded(engine, all, mutex, said, "qsgd:8");
     expect_codecs_where_allowed(codecs);
-    EXPECT_TRUE(std::any_of(codecs.begin(), codecs.end(),
-                            [](const auto& each) { return each.second == "qsgd:8"; }))
-        << "a quarter of the bytes takes less than a half";
+    EXPECT_TRUE(is_encoded(codecs, "qsgd:8")) << "a quarter of the bytes takes less than a half";
     EXPECT_FALSE(engine.stats().codecs.empty());
     all.arrive_and_wait();
   }, options);

@@ -36,10 +36,9 @@ def needs_python_backends():
         pytest.skip("this torch has no Backends in Python")
 
 
-@pytest.fixture(scope="module", params=RECORDERS)
-def calls(request, tmp_path_factory):
-    return checked.Job(CALLS, 3, store_file(tmp_path_factory),
-                       TORCH_FR_BUFFER_SIZE=RECORDERS[request.param])
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    return checked.Job(CALLS, 3, store_file(tmp_path_factory))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import torch
 from torch._C import _distributed_c10d as c10d
 
 from ...errors import InvalidArgument, Timeout
-from . import rendezvous
+from . import rendezvous, short_way
 from .group_engine import GroupEngine
 from .point_to_point import PointToPoint
 from .work import Several, Work, seconds_of
@@ -45,7 +45,10 @@ class Calls:
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> Work:
         opts = opts or c10d.AllreduceOptions()
-        return self._issued(self._group.all_reduce(tensors, opts.reduceOp, self._limit(opts)))
+        work = short_way.all_reduce(self._group, tensors[0], opts) if len(tensors) == 1 else None
+        if work is None:
+            work = self._group.all_reduce(tensors, opts.reduceOp, self._limit(opts))
+        return self._issued(work)
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Work:
         return self.allreduce(tensors, opts or c10d.AllreduceCoalescedOptions())

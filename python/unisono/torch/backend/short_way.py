@@ -61,7 +61,8 @@ class Watchers:
 
 def all_reduce(group: GroupEngine, tensor: torch.Tensor, opts: Any) -> Optional[Work]:
     """None where the tensor or the operator needs more care than is taken here."""
-    settings = _REDUCTIONS.get(int(opts.reduceOp.op))
+    op = opts.reduceOp
+    settings = _REDUCTIONS.get(int(op.op)) if hasattr(op, "op") else None
     dtype = _DTYPES.get(tensor.dtype)
     if settings is None or dtype is None or type(tensor) not in _PLAIN:
         return None

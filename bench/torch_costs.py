@@ -6,7 +6,8 @@
     python bench/torch_costs.py --part calls --json calls.json
     python bench/torch_costs.py --hosts              # two namespaces, 1 Gbit/s; needs root
 
-calls   microseconds of a 1 KiB allreduce at two ranks, in alternating blocks
+calls   microseconds of an allreduce of 1 and 64 KiB at two ranks, in alternating blocks; "short" is
+        a group without torch's flight recorder, on which sums pass by torch's dispatcher
 init    a loop of one thread with an engine that has joined, over the same loop without: by the
         clock, in processor time of its own, and what the engine's threads computed beside it
 memory  MiB of a rank that trains an MLP of 25 M parameters: "peak" is VmHWM and counts pages shared
@@ -39,10 +40,14 @@ def calls():
 
     import unisono.torch as hvd
     dist.init_process_group("unisono")
-    gloo, tensor = dist.new_group(backend="gloo"), torch.zeros(256)
-    ways = {"hvd.allreduce_": lambda: hvd.allreduce_(tensor, name="t"),
-            "dist.all_reduce on unisono": lambda: dist.all_reduce(tensor),
-            "dist.all_reduce on gloo": lambda: dist.all_reduce(tensor, group=gloo)}
+    os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
+    gloo, short = dist.new_group(backend="gloo"), dist.new_group(backend="unisono")
+    ways = {}
+    for kib, tensor in ((1, torch.zeros(256)), (64, torch.zeros(16384))):
+        ways |= {f"hvd.allreduce_, {kib} KiB": lambda t=tensor: hvd.allreduce_(t, name=f"t{len(t)}"),
+                 f"on unisono, {kib} KiB": lambda t=tensor: dist.all_reduce(t),
+                 f"on unisono, short, {kib} KiB": lambda t=tensor: dist.all_reduce(t, group=short),
+                 f"on gloo, {kib} KiB": lambda t=tensor: dist.all_reduce(t, group=gloo)}
     times = {name: [] for name in ways}
     for block in range(11):
         for name, way in ways.items():

@@ -27,6 +27,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, NamedTuple
 
@@ -216,7 +217,7 @@ def main() -> None:
         rank_main(given)
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the job, too
-    out = pathlib.Path(f"/tmp/unisono-convergence-{os.getpid()}.json")
+    out = pathlib.Path(tempfile.gettempdir()) / f"unisono-convergence-{os.getpid()}.json"
     words = [str(UNISONO), "run", "-np", str(given.ranks), sys.executable, __file__, *sys.argv[1:],
              "--rank-out", str(out)]
     try:

@@ -137,7 +137,7 @@ def rank_main(given: argparse.Namespace) -> None:
 
 def job(given: argparse.Namespace, case: str, inside: hosts.Inside, shell: str) -> dict:
     """One job, on the wires or, of `every`, on this host."""
-    out = pathlib.Path(f"/tmp/unisono-outer-{os.getpid()}.json")
+    out = pathlib.Path(tempfile.gettempdir()) / f"unisono-outer-{os.getpid()}.json"
     where, prefix = [], []
     if case != "every":
         places = ",".join(f"{hosts.address(host)}:1" for host in range(given.hosts))

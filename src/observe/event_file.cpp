@@ -109,11 +109,9 @@ void append_text(std::string& out, JsonText json) {
   out += '"';
   while (!text.empty()) {
     // Nearly all names have nothing but plain characters, which are taken together.
-    const std::size_t plain = std::min(
-        text.size(), static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) -
-                                              text.begin()));
-    out += text.substr(0, plain);
-    text.remove_prefix(plain);
+    const auto special = std::find_if_not(text.begin(), text.end(), is_plain);
+    out.append(text.begin(), special);
+    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
     if (text.empty()) break;
     const std::size_t length = character(text);
     const char c = text.front();

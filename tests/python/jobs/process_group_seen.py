@@ -188,13 +188,14 @@ def sums_take_the_short_way_where_nobody_looks_on():
         assert torch.equal(tensor.detach(), want), (tensor, want)
         assert (len(passed) == before) == is_short, (tensor, is_short)
 
-    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32):
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32,
+                  torch.uint8):
         summed(torch.full((5,), 3, dtype=dtype), True)
         summed(torch.full((5,), 3, dtype=dtype), True, async_op=True)
     summed(torch.nn.Parameter(torch.full((4,), 2.0)), True)
     summed(torch.ones(0), True)
     summed(torch.ones(6, 2)[:, 1], False)
-    summed(torch.ones(3, dtype=torch.uint8), False)
+    summed(torch.ones(3, dtype=torch.complex64), True)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
         summed(torch.ones(3), False)
     summed(torch.ones(3), True)

@@ -156,12 +156,16 @@ def who_sent_nothing_in_a_dropped_round_does_not_count_in_the_next():
     close(parameter.detach(), torch.full((2,), -(2.0 * (SIZE - 2) + 1) / (SIZE - 1)))
 
 
-@check
-def an_average_that_overflows_leaves_residuals_alone():
+def largest_of_four():
     exchange = outer.TopK(chunk=4, k=1, bits=None, decay=1.0)
     parameter = torch.nn.Parameter(torch.zeros(4))
-    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=1,
-                                     exchange=exchange, update=outer.Averaging())
+    return exchange, parameter, outer.OuterOptimizer(
+        torch.optim.SGD([parameter], lr=1.0), steps=1, exchange=exchange, update=outer.Averaging())
+
+
+@check
+def an_average_that_overflows_leaves_residuals_alone():
+    exchange, parameter, optimizer = largest_of_four()
     for large, dropped in ((-3e38, 1), (0.0, 1)):
         parameter.data.copy_(torch.tensor([large, -1.0, 0.0, 0.0]))
         optimizer._rounds.advance()
@@ -172,10 +176,7 @@ def an_average_that_overflows_leaves_residuals_alone():
 
 @check
 def a_residual_that_makes_what_is_sent_infinite_drops_the_round():
-    exchange = outer.TopK(chunk=4, k=1, bits=None, decay=1.0)
-    parameter = torch.nn.Parameter(torch.zeros(4))
-    optimizer = outer.OuterOptimizer(torch.optim.SGD([parameter], lr=1.0), steps=1,
-                                     exchange=exchange, update=outer.Averaging())
+    exchange, parameter, optimizer = largest_of_four()
     name = optimizer._rounds.fragments[0].parameters[0].name
     kept = torch.tensor([3e38 if RANK == 0 else 0.0, 0.0, 0.0, 0.0])
     exchange.load_residuals({name: kept})

@@ -45,10 +45,10 @@ class Calls:
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> Work:
         opts = opts or c10d.AllreduceOptions()
-        work = short_way.all_reduce(self._group, tensors[0], opts) if len(tensors) == 1 else None
-        if work is None:
-            work = self._group.all_reduce(tensors, opts.reduceOp, self._limit(opts))
-        return self._issued(work)
+        op, limit_s, work = opts.reduceOp, self._limit(opts), None
+        if len(tensors) == 1:
+            work = short_way.all_reduce(self._group, tensors[0], op, limit_s)
+        return self._issued(work or self._group.all_reduce(tensors, op, limit_s))
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Work:
         return self.allreduce(tensors, opts or c10d.AllreduceCoalescedOptions())

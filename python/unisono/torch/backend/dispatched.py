@@ -88,7 +88,7 @@ class UnisonoBackend(Member, c10d.Backend):  # type: ignore[misc]
         """Without torch's dispatcher; None where the long way has to be taken."""
         if self._held is not None:
             return None
-        return short_way.all_reduce(self._group, tensor, opts)
+        return short_way.all_reduce(self._group, tensor, opts.reduceOp, self._limit(opts))
 
     def end_coalescing(self, *_: Any) -> Work:
         work = super().end_coalescing()
@@ -192,11 +192,11 @@ class UnisonoGroup(c10d.ProcessGroup):
         return self._behind.latest() or seen
 
     def register_pre_hook(self, hook_id: int, hook: Any) -> None:
-        self._watchers.add(hook_id)
+        self._watchers.hooked()
         super().register_pre_hook(hook_id, hook)
 
     def register_post_hook(self, hook_id: int, hook: Any) -> None:
-        self._watchers.add(hook_id)
+        self._watchers.hooked()
         super().register_post_hook(hook_id, hook)
 
     def _get_sequence_number_for_group(self) -> int:

@@ -16,11 +16,10 @@ from typing import Any, Optional
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import ReduceOp
-from torch.utils.dlpack import to_dlpack  # type: ignore[attr-defined]
 
-from ... import _core
+from ... import _core, torch_arrays
 from .group_engine import GroupEngine
-from .work import Work, seconds_of
+from .work import Work
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 # torch's stubs do not list what is in its enumeration.
@@ -31,9 +30,6 @@ _REDUCTIONS = {
                          (_TORCH_OPS.AVG, _core.ReduceOp.Average),
                          (_TORCH_OPS.MAX, _core.ReduceOp.Max),
                          (_TORCH_OPS.MIN, _core.ReduceOp.Min))}
-# What DLPack carries in every version of torch. Truth values have no average.
-_DTYPES = {getattr(torch, name): name
-           for name in ("float32", "float64", "float16", "bfloat16", "int32", "int64")}
 _profiled: Any = getattr(torch.autograd, "_profiler_enabled")
 _modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
@@ -44,34 +40,30 @@ class Watchers:
     def __init__(self, group: Any, checked: bool):
         """checked: something stands around the backend that shall see every call."""
         self._group = weakref.ref(group)
-        self._hooks: set[int] = set()
         self._always = (checked or _modes is None
                         or os.environ.get("TORCH_DIST_NAN_CHECK", "0") == "1")
 
-    def add(self, hook_id: int) -> None:
-        """A hook of the group. It counts for good: two kinds of hooks may have one number."""
-        self._hooks.add(hook_id)
+    def hooked(self) -> None:
+        """The group has a hook. It counts for good: two kinds of hooks may have one number."""
+        self._always = True
 
     def look_on(self) -> bool:
-        if self._always or self._hooks or _modes() or _profiled():
+        if self._always or _modes() or _profiled():
             return True
         # torch attaches the recorder in C++, where nobody can be asked, and keeps it here.
         return self._group() in getattr(dist.distributed_c10d._world, "pg_flight_recorder_hooks", ())
 
 
-def all_reduce(group: GroupEngine, tensor: torch.Tensor, opts: Any) -> Optional[Work]:
+def all_reduce(group: GroupEngine, tensor: torch.Tensor, op: Any,
+               timeout_s: float) -> Optional[Work]:
     """None where the tensor or the operator needs more care than is taken here."""
-    op = opts.reduceOp
     settings = _REDUCTIONS.get(int(op.op)) if hasattr(op, "op") else None
-    dtype = _DTYPES.get(tensor.dtype)
-    if settings is None or dtype is None or type(tensor) not in _PLAIN:
+    if settings is None or type(tensor) not in _PLAIN or tensor.layout is not torch.strided:
         return None
-    if (not tensor.is_cpu or tensor.layout is not torch.strided or not tensor.is_contiguous()
-            or tensor.is_neg()):
+    # Truth values have no average, and complex numbers travel as pairs.
+    if tensor.dtype is torch.bool or tensor.is_complex() or not tensor.is_contiguous():
         return None
-    memory = to_dlpack(tensor.detach() if tensor.requires_grad else tensor)
+    array = torch_arrays.to_engine(tensor, True)
     name = group._name()
-    ticket = group.engine._core.submit(_core.Collective.allreduce, name, dtype, memory, True,
-                                       settings)
-    limit = seconds_of(opts.timeout) or group.timeout_s
-    return Work(f"all_reduce {name}", (tensor,), group.futures, limit, (ticket,))
+    ticket = group._submit(_core.Collective.allreduce, name, array, True, settings)
+    return group._work(f"all_reduce {name}", (tensor,), (ticket,), timeout_s, array.restore)

@@ -92,6 +92,11 @@ TEST(Network, KnowsItsNamesAndReadsParameters) {
   EXPECT_FALSE(parse_network("11gbe").ok());
   EXPECT_FALSE(parse_network("alpha=5e-5").ok());
   EXPECT_FALSE(parse_network("alpha=x,beta=1e-9").ok());
+  for (const char* text : {"alpha=inf,beta=1e-9", "alpha=nan,beta=1e-9", "alpha=1e-5,beta=nan",
+                           "alpha=1e300,beta=1e300", "alpha=1e-5,beta=inf",
+                           "alpha=1e-5,beta=1e-9,gamma=nan", "alpha=1e-5,beta=1e-9,gamma=-1"}) {
+    EXPECT_FALSE(parse_network(text).ok()) << text;
+  }
 }
 
 TEST(Network, EveryRowHasItsFiguresAndSaysWhereTheyComeFrom) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/data/text.hpp"
+#include "between.hpp"
 #include "command_line.hpp"
 #include "exit_codes.hpp"
 #include "model/options/emulated_wire.hpp"
@@ -70,7 +71,8 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--granularity", line.granularity, "hand over a model's tensors, or its layers")
       ->check(CLI::IsMember({"tensors", "layers"}))
       ->capture_default_str();
-  app.add_option("--compute-ms", line.compute_ms, "compute of a step, instead of the model's own");
+  app.add_option("--compute-ms", line.compute_ms, "compute of a step, instead of the model's own")
+      ->check(between(0, 1e8));
   app.add_flag("--at-end", line.at_end, "all tensors at the end of compute (a compiled step)");
   app.add_option("--ranks", s.ranks, "how many; several as 8,64,512")
       ->delimiter(',')
@@ -107,15 +109,16 @@ void describe_job(CLI::App& app, Line& line, SimulateSettings& s) {
       ->check(CLI::PositiveNumber);
   app.add_option("--fixed-share", s.fixed_share,
                  "of that compute, what --global-batch does not shrink")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0, 1))
       ->capture_default_str();
   app.add_option("--cycle-ms", line.cycle_ms, "of the pacings cycle, gs and nbcs")
-      ->check(CLI::PositiveNumber)
+      ->check(between(1e-6, 1e8))
       ->capture_default_str();
   app.add_option("--radix", s.base.tuning.tree_radix, "children of a node of the tree")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--groups", s.base.groups, "submit the tensors as this many groups");
+  app.add_option("--groups", s.base.groups, "submit the tensors as this many groups")
+      ->check(CLI::Range(0, 1'000'000));
   app.add_option("--fusion-bytes", line.fusion_bytes, "of the planner threshold")
       ->capture_default_str();
 }
@@ -140,24 +143,33 @@ void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--data-queue", line.data_queue,
                  "bytes of data before a control message in an adapter while a bucket runs (64K)");
-  app.add_option("--cores-per-rank", host.cores_per_rank, "cores")->capture_default_str();
+  app.add_option("--cores-per-rank", host.cores_per_rank, "cores")
+      ->check(between(0, 1e5))
+      ->capture_default_str();
   app.add_option("--shared-cores", host.shared_cores,
                  "the ranks of a host take turns on so many cores, as on a laptop (event pacing)")
       ->check(CLI::Range(0, 1024));
   app.add_option("--busy-threads", host.busy_threads, "that need them during the window")
+      ->check(between(0, 1e5))
       ->capture_default_str();
   app.add_flag("--scp", host.partitioned, "the engine's thread has a core of its own");
   app.add_option("--jitter", host.jitter_sigma, "sigma of the lognormal noise of compute")
-      ->check(CLI::Range(0.0, 2.0))
+      ->check(between(0, 2))
       ->capture_default_str();
-  app.add_option("--stall-probability", host.stall_probability, "of a rank in a step");
-  app.add_option("--stall-ms", host.stall_mean_ms, "mean of such a stall");
+  app.add_option("--stall-probability", host.stall_probability, "of a rank in a step")
+      ->check(between(0, 1));
+  app.add_option("--stall-ms", host.stall_mean_ms, "mean of such a stall")
+      ->check(between(0, 1e8));
   app.add_option("--displaced-per-ms", host.displaced_per_ms,
-                 "stalls per millisecond that a thread spins while cores are short");
+                 "stalls per millisecond that a thread spins while cores are short")
+      ->check(between(0, 1e6));
   app.add_option("--oversleep-probability", host.oversleep_probability,
-                 "of a thread that spun and then slept");
-  app.add_option("--oversleep-ms", host.oversleep_mean_ms, "mean of such a delay");
+                 "of a thread that spun and then slept")
+      ->check(between(0, 1));
+  app.add_option("--oversleep-ms", host.oversleep_mean_ms, "mean of such a delay")
+      ->check(between(0, 1e8));
   app.add_option("--parse-ns", host.parse_ns_per_byte, "to read a byte of a control message, in ns")
+      ->check(between(0, 1e6))
       ->capture_default_str();
   app.add_option("--straggler", line.stragglers, "RANK=FACTOR of its compute time; repeatable")
       ->allow_extra_args(false);
@@ -165,11 +177,15 @@ void describe_hosts(CLI::App& app, Line& line, SimulateSettings& s) {
   app.add_option("--partition", line.partitions,
                  "RANK@FROM-UNTIL: ranks below RANK and the others lose each other, in ms")
       ->allow_extra_args(false);
-  app.add_option("--delay", s.base.faults.delay_probability, "share of messages that are late");
+  app.add_option("--delay", s.base.faults.delay_probability, "share of messages that are late")
+      ->check(between(0, 1));
   app.add_option("--delay-ms", s.base.faults.delay_mean_ms, "by how much on average")
+      ->check(between(0, 1e8))
       ->capture_default_str();
-  app.add_option("--duplicate", s.base.faults.duplicate_probability, "share that arrive twice");
-  app.add_option("--reorder", s.base.faults.reorder_probability, "share that are overtaken");
+  app.add_option("--duplicate", s.base.faults.duplicate_probability, "share that arrive twice")
+      ->check(between(0, 1));
+  app.add_option("--reorder", s.base.faults.reorder_probability, "share that are overtaken")
+      ->check(between(0, 1));
 }
 
 void describe(CLI::App& app, Line& line, SimulateSettings& s) {

@@ -349,5 +349,15 @@ TEST(SimulateArguments, NumbersOutOfTheirRangeAreWrongUsage) {
   for (const Words& line : lines) EXPECT_NE(simulate_complaint(for_tiny(line)), "");
 }
 
+TEST(SimulateArguments, WhatIsNoNumberOrHasNoMeasureIsWrongUsage) {
+  for (const char* option : {"--compute-ms", "--jitter", "--fixed-share", "--stall-probability",
+                             "--stall-ms", "--oversleep-ms", "--parse-ns", "--cycle-ms",
+                             "--cores-per-rank", "--busy-threads", "--delay-ms", "--delay"}) {
+    for (const char* value : {"nan", "inf", "1e300", "-1"}) {
+      EXPECT_THAT(simulate_complaint(for_tiny({option, value})), HasSubstr(option)) << value;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace unisono::tools

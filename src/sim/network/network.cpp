@@ -90,6 +90,13 @@ Result<Network> affine(std::string_view text) {
     return Status(Code::invalid_argument,
                   cat("--network ", text, ": give both, as alpha=5e-5,beta=1e-9"));
   }
+  // Written so that what is not a number is refused, too.
+  const auto within = [](double value, double most) { return value >= 0 && value <= most; };
+  if (!within(alpha, 3600) || !within(beta, 1) || !within(gamma, 1)) {
+    return Status(Code::invalid_argument,
+                  cat("--network ", text, ": seconds are wanted, alpha up to 3600, beta and gamma "
+                      "up to 1 a byte, as alpha=5e-5,beta=1e-9"));
+  }
   Network network = row("custom", alpha * 1e6, alpha * 1e5, 1e-9 / beta, alpha * 1e6, 1.0, "given");
   network.name = std::string(text);
   network.reduce_ns_per_byte = gamma * 1e9;

@@ -3,6 +3,7 @@
 #include "simulate/trace.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -115,6 +116,9 @@ Result<sim::Workload> read_trace(const std::string& path) {
   };
   constexpr const char* kForm =
       R"(it is not {"tensors":[{"name":"…","bytes":…,"ready_us":…},…]})";
+  // Of a folder a stream can be opened, and is as long as can be.
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return wrong("it is a folder; name a file");
   std::ifstream file(path);
   if (!file) return wrong("the file cannot be read");
   file.seekg(0, std::ios::end);

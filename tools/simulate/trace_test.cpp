@@ -53,6 +53,10 @@ TEST(Trace, AFileThatIsNoTraceIsNamedWithTheForm) {
   }
 }
 
+TEST(Trace, AFolderIsNamedAsSuch) {
+  EXPECT_THAT(read_trace(testing::TempDir()).status().message(), HasSubstr("it is a folder"));
+}
+
 TEST(Trace, ImpossibleTensorsAreNamed) {
   EXPECT_THAT(traced(R"({"tensors": []})").status().message(), HasSubstr("lists no tensors"));
   for (const char* figures : {R"("bytes": 0, "ready_us": 1)", R"("bytes": 8, "ready_us": -1)"}) {
